@@ -181,6 +181,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
 
 CLAIM = Claim(
     title="Without scaling, the gradient grows through the layers at initialisation, faster in wider heads",
+    headline="unscaled-growth",
     statement="In a stack of {L} residual attention layers over {n} tokens whose scores hardly vary, without "
     "normalisation, the gradient’s mean square grows by {main:end}. With full scores, {unscaled-growth:n} "
     "tokens of {unscaled-growth:D} dimensions normalised after each of {unscaled-growth:L} layers, the "
