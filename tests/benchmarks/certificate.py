@@ -61,7 +61,7 @@ def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
     blocks = max(MIN_BLOCKS, math.ceil(relative * (normal_quantile(alpha) * (1 + WIDTH) / WIDTH) ** 2))
     sums = draw(cell, "certificate", 1, blocks, None, map)
     while True:
-        sample = sums.sample(cell)
+        sample = sums.total.sample(cell)
         measured = variance.measure(sample, alpha)
         low, high = measured.interval
         reached = (high - low) / 2 / measured.value

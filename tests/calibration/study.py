@@ -24,7 +24,8 @@ from verify.engine.measure import measure
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo import groups
-from verify.montecarlo.blocks import Cell, Sample
+from verify.montecarlo.blocks import Sample
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, STANDARD_DISTRIBUTIONS, UNIT_INTERVAL
 from verify.montecarlo.distributions import Distribution, stream
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Smooth
@@ -89,22 +90,22 @@ def _sample(cell: Cell, values: np.ndarray) -> Sample:
     products = np.einsum("bi,bj->bij", moved, moved)
     return Sample(
         n,
-        n * cell.sampler.coordinates,
-        n * cell.sampler.scores,
+        n * cell.coordinates,
+        n * cell.scores,
         values.mean(axis=0),
         products.sum(axis=0) / (n - 1),
         np.einsum("bij,bk->ijk", products, moved) / n,
         groups_of(values),
-        cell.sampler.names,
+        cell.names,
     )
 
 
 def repetitions(cell: Cell, count: int, blocks: int) -> Iterator[Sample]:
     """Yield ``count`` independent samples of ``blocks`` blocks each."""
-    at_once = max(1, (1 << 17) // (blocks * cell.sampler.coordinates))
+    at_once = max(1, (1 << 17) // (blocks * cell.coordinates))
     for batch in range(-(-count // at_once)):
         rng = stream(SEED, "calibration", cell.id, batch)
-        values = cell.sampler.sample(rng, at_once * blocks).reshape(at_once, blocks, -1)
+        values = cell.sample(rng, at_once * blocks).reshape(at_once, blocks, -1)
         for one in values[: count - batch * at_once]:
             yield _sample(cell, one)
 
@@ -152,7 +153,7 @@ def corrected(job: tuple[Distribution, int]) -> Counted:
     cell, derived, _ = _small_cell(distribution, 16, 8)
     estimand = replace(derived, block_variance=None)
     (pilot,) = repetitions(cell, 1, 1 << 16)
-    slope = estimand.function.gradient(pilot.outputs)
+    slope = estimand.at(pilot.outputs)[1]
     spread = float(slope @ pilot.covariance @ slope) ** 1.5
     skewness = float(np.einsum("ijk,i,j,k->", pilot.third, slope, slope, slope)) / spread
     blocks = max(MIN_BLOCKS, 2 * least_blocks(skewness, level))
@@ -174,14 +175,14 @@ def grouped(job: tuple[Distribution, int]) -> Counted:
     level = 1e-3
     cell, estimand, _ = _small_cell(distribution, 1, 1)
     (pilot,) = repetitions(cell, 1, 1 << 16)
-    blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.function.gradient(pilot.outputs)), level)
+    blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.at(pilot.outputs)[1]), level)
     truth = _truth(distribution, 1)
     held = missed = 0
     for sample in repetitions(cell, count, blocks):
-        found = groups.interval(Linearised(sample, estimand.function.gradient(sample.outputs)), level)
+        found = groups.interval(Linearised(sample, estimand.at(sample.outputs)[1]), level)
         if found is not None:
             held += 1
-            missed += not found[0] <= truth - estimand.function(sample.outputs) <= found[1]
+            missed += not found[0] <= truth - estimand.at(sample.outputs)[0] <= found[1]
     setting = f"{distribution.name}, d = 1, {blocks} blocks of 1×1"
     what = "an interval of group means, which needs no skewness, misses"
     return counted(what, held, missed, level, setting)
@@ -206,7 +207,7 @@ def peeking(count: int) -> Counted:
     events = 0
     for batch in range(count):
         blocks = least << (MAX_LOOKS - 1)
-        values = cell.sampler.sample(stream(SEED, "peeking", cell.id, batch), blocks)
+        values = cell.sample(stream(SEED, "peeking", cell.id, batch), blocks)
         looks = (_sample(cell, values[: least << k]) for k in range(MAX_LOOKS))
         intervals = (estimand.measure(s, a).interval for s, a in zip(looks, shares, strict=True))
         events += any(not low <= 4.0 <= high for low, high in intervals)

@@ -18,7 +18,7 @@ from verify.engine.measure import Samples, measure
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
-from verify.montecarlo.blocks import Cell
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Estimand, Measured, Smooth
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Prediction
@@ -30,18 +30,14 @@ BUDGET = ErrorBudget(1e-3)
 
 
 @dataclass(frozen=True)
-class Bell:
+class Bell(Cell):
     """Blocks of one normal number each."""
 
-    mean: float
+    mean: float = 0.0
     spread: float = 1.0
 
     coordinates = 1 << 10
-    memory = 1
-    scores = 1
-    order = 3
     names = ("mean",)
-    settings = ()
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return ``count`` numbers."""
@@ -71,7 +67,7 @@ def quantity(
     **others: Any,
 ) -> Quantity:
     """Return a comparison of the blocks' mean ``truth`` with the value ``predicted``."""
-    cell = others.pop("cell", Cell(f"cell-{name}", (("d_k", 8),), Bell(truth, spread)))
+    cell = others.pop("cell", Bell(f"cell-{name}", (("d_k", 8),), mean=truth, spread=spread))
     return Quantity(
         name, "a mean", cell, estimand or derived(spread), Prediction(predicted, f"{predicted}"), **others
     )
@@ -119,7 +115,7 @@ class TestVerdicts:
 
     def test_blocks_that_all_agree_decide_nothing(self) -> None:
         """Where nothing is derived, no spread is no information, and the check stays open."""
-        never = quantity("never", 0.0, 1.0, component("mean"), cell=Cell("never", (), Rare(0.0)))
+        never = quantity("never", 0.0, 1.0, component("mean"), cell=Rare("never", mean=0.0))
         checks, _ = judged([never])
         assert checks["never"].verdict is Verdict.UNDECIDED
         assert checks["never"].looks == MAX_LOOKS
@@ -130,7 +126,7 @@ class TestReasons:
 
     def test_far_inside_a_bound_is_decided_whatever_the_skewness(self) -> None:
         """Blocks of skewness 10 are decided at the first look where the bound is far, and say by what."""
-        cell = Cell("rare", (), Rare(0.01))
+        cell = Rare("rare", mean=0.01)
         far = Quantity("far", "a mean", cell, component("mean"), Prediction(0.5, "½"), NARROW, "≤")
         check = judged([far])[0]["far"]
         assert check.verdict is Verdict.CONFIRMED

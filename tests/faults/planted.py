@@ -21,9 +21,9 @@ from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.montecarlo import attention, reference_loops
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Comparison, Exact, Experiment
-from verify.montecarlo.quantities import Simulation
 from verify.spec import rounding
 from verify.symbolic.vocabulary import d
 
@@ -46,7 +46,7 @@ def everywhere(patch: pytest.MonkeyPatch, right: Any, wrong: Any) -> None:
                 if value is right:
                     patch.setattr(module, key, wrong)
     # What a search has found is kept, and would hide the fault.
-    reference_loops.worst_row.cache_clear()
+    reference_loops.largest_ratio.cache_clear()
 
 
 def _softmax(wrong: Callable[[Array], Array]) -> Plant:
@@ -72,28 +72,28 @@ def _spectral_norms(factor: float) -> Plant:
     return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
 
 
-def _statistics(change: Callable[[Array, Simulation], Array]) -> Plant:
+def _statistics(change: Callable[[Array, Cell], Array]) -> Plant:
     """Plant samplers that return spoiled statistics."""
-    right = Simulation.sample
+    right = Cell.sample
     return lambda patch: patch.setattr(
-        Simulation, "sample", lambda self, rng, count: change(right(self, rng, count), self)
+        Cell, "sample", lambda self, rng, count: change(right(self, rng, count), self)
     )
 
 
-def _drawing(change: Callable[[Simulation], dict[str, Any]]) -> Plant:
+def _drawing(change: Callable[[Cell], dict[str, Any]]) -> Plant:
     """Plant blocks that are drawn with other sizes or values than they say."""
-    right = Simulation.sample
+    right = Cell.sample
     return lambda patch: patch.setattr(
-        Simulation, "sample", lambda self, rng, count: right(replace(self, **change(self)), rng, count)
+        Cell, "sample", lambda self, rng, count: right(replace(self, **change(self)), rng, count)
     )
 
 
-def _with_more_components(blocks: Simulation) -> dict[str, Any]:
-    return {"sizes": tuple((size, length + (size == d)) for size, length in blocks.sizes)}
+def _with_more_components(cell: Cell) -> dict[str, Any]:
+    return {"sizes": tuple((size, length + (size == d)) for size, length in cell.sizes)}
 
 
-def _with_larger_values(blocks: Simulation) -> dict[str, Any]:
-    return {"values": tuple((symbol, OFF * value) for symbol, value in blocks.values)}
+def _with_larger_values(cell: Cell) -> dict[str, Any]:
+    return {"values": tuple((symbol, OFF * value) for symbol, value in cell.values)}
 
 
 def _components(change: Callable[[Array, float, np.random.Generator], Array]) -> Plant:
@@ -205,7 +205,7 @@ def refuted_under(fault: str, name: str, wanted: Sequence[str]) -> set[str]:
         else:
             FAULTS[fault](patch)
         names = refuted(name, wanted)
-    reference_loops.worst_row.cache_clear()
+    reference_loops.largest_ratio.cache_clear()
     return names
 
 

@@ -10,9 +10,10 @@ from threadpoolctl import threadpool_limits
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Sampling
-from verify.montecarlo.blocks import GROUPS, Cell, Chunk, Drawn, Outputs, Request, Sample, Sums, draw_chunk
+from verify.montecarlo.blocks import GROUPS, Chunk, Drawn, Outputs, Request, Sample, Sums, draw_chunk
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import Array, Distribution
-from verify.montecarlo.estimands import Estimand, OfMeans, Smooth
+from verify.montecarlo.estimands import Estimand, Smooth
 from verify.montecarlo.quantities import measurement
 from verify.symbolic.vocabulary import Var, d, k, m, n, q, score
 
@@ -40,22 +41,22 @@ def score_variance(
 
 def component(name: str, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
     """Return the estimand of one output's mean times ``factor``."""
-    return Smooth(_of(factor * Symbol(name), name), positive=False, block_variance=block_variance)
+    return _smooth(factor * Symbol(name), name, positive=False, block_variance=block_variance)
 
 
 def variance(first: str = "mean", second: str = "square", block_variance: float | None = None) -> Smooth:
     """Return the estimand of a variance, from the means of a number and of its square."""
-    function = _of(Symbol(second) - Symbol(first) ** 2, first, second)
-    return Smooth(function, positive=True, block_variance=block_variance)
+    difference = Symbol(second) - Symbol(first) ** 2
+    return _smooth(difference, first, second, positive=True, block_variance=block_variance)
 
 
 def ratio(over: str, under: str, power: float = 1.0) -> Smooth:
     """Return the estimand of a positive quotient of two means, to some power."""
-    return Smooth(_of((Symbol(over) / Symbol(under)) ** power, over, under), positive=True)
+    return _smooth((Symbol(over) / Symbol(under)) ** power, over, under, positive=True)
 
 
-def _of(expression: Any, *names: str) -> OfMeans:
-    return OfMeans(expression, tuple((Symbol(name), name) for name in names))
+def _smooth(expression: Any, *names: str, **more: Any) -> Smooth:
+    return Smooth(expression, tuple((Symbol(name), name) for name in names), **more)
 
 
 def named(values: Array) -> Outputs:
@@ -96,9 +97,6 @@ def draw(
     """Return at least ``blocks`` blocks drawn, in whole batches, going on from ``so_far``.
 
     ``mapper`` applies a function to chunks and yields results in their order; threads come in there.
-
-    Raises:
-        ValueError: the sampler names more or fewer outputs than it gives.
     """
     drawn, per_chunk = so_far or Drawn(), cell.chunk_batches
     chunks = list(drawn.missing(claim, seed, -(-blocks // cell.batch_blocks), per_chunk))

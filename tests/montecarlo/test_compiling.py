@@ -14,9 +14,9 @@ from scipy import special
 
 from tests.montecarlo.samples import generator
 from verify.errors import ClaimError
-from verify.montecarlo.compiling import Column
+from verify.montecarlo.cells import Cell
+from verify.montecarlo.compiling import Column, moments_of_scores
 from verify.montecarlo.distributions import NORMAL, Array
-from verify.montecarlo.quantities import Simulation
 from verify.symbolic.vocabulary import (
     Dot,
     Entropy,
@@ -49,12 +49,11 @@ LAWS = ((q, NORMAL), (k, NORMAL), (s, NORMAL))
 c = Index("c")
 
 
-def simulation(*expressions: Any, sizes: Mapping[Any, int] = SIZES, **more: Any) -> Simulation:
-    """Return blocks of queries, keys and rows of scores, of which these expressions' means are taken."""
+def cell_of(*expressions: Any, sizes: Mapping[Any, int] = SIZES) -> Cell:
+    """Return a cell of queries, keys and rows of scores, in which these expressions' means are taken."""
     outputs = tuple((str(place), expression) for place, expression in enumerate(expressions))
     values = {**sizes, sigma: 2.0}
-    more = {"laws": LAWS, **more}
-    return Simulation(outputs, sizes=tuple(sizes.items()), values=tuple(values.items()), **more)
+    return Cell("cell", (), outputs, LAWS, tuple(sizes.items()), tuple(values.items()))
 
 
 def drawn(sizes: Mapping[Any, int] = SIZES, blocks: int = 3) -> dict[str, Array]:
@@ -67,9 +66,8 @@ def drawn(sizes: Mapping[Any, int] = SIZES, blocks: int = 3) -> dict[str, Array]
 
 
 def means(*expressions: Any, sizes: Mapping[Any, int] = SIZES) -> Array:
-    """Return the means of expressions in a few blocks by the compiler's own operations."""
-    compiled = simulation(*expressions, sizes=sizes).compiled_with(short=False)
-    got: Array = compiled.run(drawn(sizes), generator())
+    """Return the means of expressions in a few blocks."""
+    got: Array = cell_of(*expressions, sizes=sizes).compiled.run(drawn(sizes), generator())
     return got
 
 
@@ -134,32 +132,21 @@ def test_free_indices_of_one_range_are_different_places(expression: Any, text: s
 def test_rows_of_large_scores_stay_finite() -> None:
     """Softmax, entropy and log-sum-exp of scores in the thousands, in single precision."""
     row = np.array([[[9000.0, 8999.0, -5000.0, 0.0, 1.0]]], np.float32)
-    compiled = simulation(*(of(RAW, j) for of in (Entropy, LogSumExp)), Softmax(RAW, j)).compiled_with(
-        short=False
-    )
-    entropy_of, total, share = compiled.run({**drawn(), "s": row}, generator())[0]
+    cell = cell_of(*(of(RAW, j) for of in (Entropy, LogSumExp, Softmax)))
+    entropy_of, total, share = cell.compiled.run({**drawn(), "s": row}, generator())[0]
     assert entropy_of == pytest.approx(0.582203, rel=1e-5)
     assert total == pytest.approx(9000.313262, rel=1e-7)
     assert share == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "expressions"),
-    [
-        ({d: 3, m: 8, n: 9}, (score, score**2)),
-        ({d: 8, m: 3, n: 4}, (score / d, score**2 + score)),
-        ({d: 1, m: 4, n: 4}, (score**2,)),
-    ],
-)
-def test_moments_of_scores_agree_with_the_operations_that_they_replace(
-    sizes: dict[Any, int], expressions: tuple[Any, ...]
-) -> None:
-    """The same draws give the same means, whether or not a faster function takes them."""
-    sampler = simulation(*expressions, sizes=sizes)
-    short, own = (sampler.compiled_with(short=of) for of in (True, False))
-    assert len(short.steps) != len(own.steps)
-    draws = drawn(sizes)
-    np.testing.assert_allclose(short.run(draws, generator()), own.run(draws, generator()), rtol=1e-9)
+@pytest.mark.parametrize("sizes", [{d: 3, m: 8, n: 9}, {d: 8, m: 3, n: 4}, {d: 1, m: 4, n: 4}])
+def test_moments_of_scores_agree_with_the_operations_that_they_replace(sizes: dict[Any, int]) -> None:
+    """The same draws give the same means, by a faster function and, beside a cube, by the compiler's own."""
+    fast, own = (means(score / d, score**2 + score, *more, sizes=sizes) for more in ((), (score**3,)))
+    np.testing.assert_allclose(fast, own[:, :2], rtol=1e-9)
+    steps = [cell_of(score, score**2, *more, sizes=sizes).compiled.steps for more in ((), (score**3,))]
+    functions = [{step.function for _, step, _ in of} for of in steps]
+    assert [moments_of_scores in of for of in functions] == [True, False]
 
 
 def test_a_factor_that_stands_twice_counts_twice() -> None:
@@ -179,12 +166,12 @@ def ends(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Arra
 def test_a_program_makes_columns_of_the_draws() -> None:
     """Its columns are averaged in each block, and stand in expressions like any other."""
     first, noise = Column(ends, "first"), Column(ends, "noise")
-    got = simulation(first, first**2, noise).compiled_with(short=False).run(drawn(), generator(1))
+    got = cell_of(first, first**2, noise).compiled.run(drawn(), generator(1))
     expected = drawn()["q"][:, 0, 0]
     noises = generator(1).standard_normal((3, 6)).mean(1)
     np.testing.assert_allclose(got, np.stack([expected, expected**2, noises], axis=1))
     with pytest.raises(ClaimError, match="makes no column 'last', but first, noise"):
-        simulation(Column(ends, "last")).compiled.run(drawn(), generator())
+        cell_of(Column(ends, "last")).compiled.run(drawn(), generator())
 
 
 class Halved(sp.Function):  # type: ignore[misc]  # SymPy has no types
@@ -216,7 +203,7 @@ WRONG: list[tuple[Any, str]] = [
 def test_what_cannot_be_measured_is_refused_in_a_line(expression: Any, problem: str) -> None:
     """Each honest mistake has one clear line."""
     with pytest.raises(ClaimError, match=problem) as caught:
-        simulation(expression).compiled_with(short=False)
+        _ = cell_of(expression).compiled
     assert "\n" not in str(caught.value)
 
 
@@ -228,19 +215,19 @@ def test_three_different_queries_need_three() -> None:
 
 SAMPLED = """
 import pickle, sys
-sampler, rng = pickle.loads(sys.stdin.buffer.read())
-sys.stdout.buffer.write(sampler.sample(rng, 7).tobytes())
+cell, rng = pickle.loads(sys.stdin.buffer.read())
+sys.stdout.buffer.write(cell.sample(rng, 7).tobytes())
 """
 
 
 def test_another_process_draws_the_same_to_the_last_bit() -> None:
-    """A sampler is compiled anew in each process, in the same order whatever its hashes are."""
+    """A cell is compiled anew in each process, in the same order whatever its hashes are."""
     pair = score_of(a, j) ** 2 * score_of(b, j) ** 2
-    sampler = simulation(pair, squares(score), score, Entropy(sigma * RAW, j) + sp.Abs(score))
-    here = sampler.sample(generator(), 7).tobytes()
+    cell = cell_of(pair, squares(score), score, Entropy(sigma * RAW, j) + sp.Abs(score))
+    here = cell.sample(generator(), 7).tobytes()
     there = subprocess.run(
         [sys.executable, "-c", SAMPLED],
-        input=pickle.dumps((sampler, generator())),
+        input=pickle.dumps((cell, generator())),
         capture_output=True,
         check=True,
     )

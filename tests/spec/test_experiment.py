@@ -137,8 +137,8 @@ class TestCells:
         ]
         cells = [check.cell for check in made(*scales, derived=NOTHING).checks if isinstance(check, Quantity)]
         assert cells[0] is cells[1] is cells[2]
-        assert cells[0].sampler.names == cells[0].sampler.names
-        assert len(cells[0].sampler.names) == 2
+        assert cells[0].names == cells[0].names
+        assert len(cells[0].names) == 2
 
 
 class TestFits:

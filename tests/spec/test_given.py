@@ -60,10 +60,10 @@ def test_the_prediction_is_that_of_its_values() -> None:
     (measured,), (control, _) = experiment.checks, experiment.controls
     assert measured.prediction.value == pytest.approx(spread)
     assert control.comparison.prediction.value == pytest.approx(spread / 2)
-    sampler = measured.cell.sampler  # type: ignore[union-attr]
-    means = sampler.sample(np.random.default_rng(1), 2000).mean(axis=0)
-    drawn = dict(zip(sampler.names, means, strict=True))
-    assert measured.estimand.function(drawn) == pytest.approx(spread, rel=0.1)  # type: ignore[union-attr]
+    cell = measured.cell  # type: ignore[union-attr]
+    means = cell.sample(np.random.default_rng(1), 2000).mean(axis=0)
+    value, _ = measured.estimand.at(dict(zip(cell.names, means, strict=True)))  # type: ignore[union-attr]
+    assert value == pytest.approx(spread, rel=0.1)
 
 
 def test_an_index_has_a_place_where_one_is_given() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sympy import Le
 
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import NORMAL, Array
-from verify.montecarlo.quantities import Simulation
 from verify.spec import NORMAL_ROWS, Chain, Column, E, Line, LineCheck, algebra, at_most, moments
 from verify.spec.rounding import Rounded, rounded, running
 from verify.symbolic.vocabulary import a, j, m, n, s
@@ -38,9 +38,9 @@ def test_an_expression_is_rounded_as_arrays_are() -> None:
     """The compiler applies the same function."""
     outputs = (("rounded", Rounded(s[a, j], 8)),)
     sizes = ((m, 4), (n, 5))
-    simulation = Simulation(outputs, laws=((s, NORMAL),), sizes=sizes, values=())
+    cell = Cell("rounded", (), outputs, ((s, NORMAL),), sizes)
     draws = np.random.default_rng(1).standard_normal((3, 4, 5))
-    got = simulation.compiled_with(short=False).run({"s": draws}, np.random.default_rng(1))
+    got = cell.compiled.run({"s": draws}, np.random.default_rng(1))
     assert np.allclose(got[:, 0], rounded(draws, 8).mean(axis=(1, 2)), rtol=1e-12)
 
 

@@ -35,13 +35,13 @@ def test_mixture_and_density_are_one_law(dimension: int) -> None:
 def test_shares_are_those_of_each_query_with_its_own_key() -> None:
     """As NumPy counts them, in the same draws."""
     cell, estimands = of_pairs("pairs", {"gap": gap(3)}, {q: NORMAL, k: NORMAL}, {d: 3})
-    shares = cell.sampler.sample(np.random.default_rng(1), 5)
-    drawn = cell.sampler.draws(np.random.default_rng(1), 5)
+    shares = cell.sample(np.random.default_rng(1), 5)
+    drawn = cell.draws(np.random.default_rng(1), 5)
     scores = (drawn["q"] * drawn["k"]).sum(axis=2)
     assert scores.shape == (5, PAIRS)
     assert shares == pytest.approx(np.stack([(scores < point).mean(axis=1) for point in POINTS], axis=1))
     assert set(estimands) == {"gap"}
-    assert (cell.sampler.order, cell.sampler.scores) == (1, PAIRS)
+    assert (cell.order, cell.scores) == (1, PAIRS)
 
 
 def test_the_law_of_a_chain_is_derived_and_another_is_not() -> None:

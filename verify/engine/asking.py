@@ -29,7 +29,8 @@ from verify.evidence import Check, ClaimRecord, Figure, RunRecord, Settings, Ver
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import one_blas_thread, processors, threads_of
 from verify.executors.workers import Workers, using
-from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sums, draw_chunk
+from verify.montecarlo.blocks import Chunk, Drawn, Sums, draw_chunk
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.quantities import measurement
 from verify.spec import checks, figures
@@ -329,7 +330,7 @@ def _measured(
     for mistake in wrong_cell(cell):
         raise SettingsError(f"{asked.text}, {name}: {mistake}: give smaller --dimensions or --keys")
     drawn, measured, blocks = Drawn(), None, MIN_BLOCKS
-    most = max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
+    most = max(MIN_BLOCKS, _MOST_DRAWS // cell.coordinates)
     while measured is None or blocks > measured.blocks:
         batches = -(-blocks // cell.batch_blocks)
         chunks = list(drawn.missing(NAME, chosen.seed, batches, cell.chunk_batches))
@@ -343,7 +344,7 @@ def _measured(
                 f"{asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
                 "less, such as a logarithm or a median, or give smaller --dimensions"
             ) from None
-        sample = drawn.sample(cell)
+        sample = drawn.total.sample(cell)
         measured = estimands[name].measure(sample, alpha)
         width = tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
         goal = Goal(alpha, 0.5, measured.value, width)

@@ -18,7 +18,8 @@ from verify.engine.preparing import Prepared, Work, prepare
 from verify.errors import claim_errors
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import one_blas_thread
-from verify.montecarlo.blocks import Cell, Chunk, Drawn, Request, Sums, draw_chunk
+from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
+from verify.montecarlo.cells import Cell
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _to_draw(request: Request, drawn: Mapping[str, Drawn]) -> CellToDraw:
         pickled,
         -(-request.blocks // cell.batch_blocks),
         cell.chunk_batches,
-        cell.batch_blocks * cell.sampler.coordinates,
+        cell.batch_blocks * cell.coordinates,
         drawn.get(cell.id, Drawn()),
     )
 

@@ -17,7 +17,8 @@ from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, ends_of, tenable
 from verify.evidence.words import cell_text
-from verify.montecarlo.blocks import Cell, Request, Sample, Sums
+from verify.montecarlo.blocks import Request, Sample, Sums
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
@@ -103,7 +104,7 @@ class Samples:
             self._plan_by_pilots(experiment)
         chosen = self.settings
         for cell in cells_of(every_comparison(experiment)):
-            if (draws := self.planned[cell.id] * cell.sampler.coordinates) > MAX_DRAWS:
+            if (draws := self.planned[cell.id] * cell.coordinates) > MAX_DRAWS:
                 raise SettingsError(
                     f"claim {self.claim}, cell {cell.id}: tolerance {chosen.tolerance:g} at false-alarm rate "
                     f"{chosen.false_alarm:g} and power {chosen.power:g} would take {draws:.1e} random "

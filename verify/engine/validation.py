@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from verify.errors import ClaimError
 from verify.evidence import SLUG, Fact
 from verify.evidence.judging import WIDE
-from verify.montecarlo.blocks import Cell
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.experiment import (
     Allowance,
     Comparison,

@@ -1,6 +1,6 @@
 """Draws blocks in batches and chunks as power sums: every estimate is a function of their means.
 
-A sampler draws blocks and reduces each to a small vector of statistics. Blocks are drawn in batches, each
+A cell draws blocks and reduces each to a small vector of means. Blocks are drawn in batches, each
 with its own stream, and batches in chunks (``Chunk``), the unit of work; of a chunk, power sums are stored.
 Beside the sums over all blocks stand those over a fixed number of groups, whose scatter shows errors that
 moments estimated from the same blocks cannot.
@@ -12,63 +12,21 @@ same to the last bit whichever worker draws which chunk, when, and however often
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.montecarlo.distributions import Array, stream
-
-Settings = tuple[tuple[str, int | float | str], ...]
-"""The settings of a cell, as names with values, in the order in which they are recorded."""
-
+from verify.montecarlo.cells import Cell
+from verify.montecarlo.distributions import Array, double, stream
 
 Outputs = dict[str, Any]
 """Values of a statistic's outputs by name, in the order in which the statistic gives them."""
 
 
-def double(numbers: Array) -> Array:
-    """Return ``numbers`` in double precision, in which they are summed."""
-    return numbers.astype(np.float64, copy=False)
-
-
-_BATCH_COORDINATES = 1 << 18
-"""Coordinates drawn per batch: in single precision 1 MiB, which stays in the processor's cache."""
-
-_CHUNK_BATCHES = 64  # batches of a chunk: of up to 7 ms each, so that a chunk takes less than half a second
-_FEW_OUTPUTS = 64  # a block that is reduced to more outputs than these takes longer, in proportion
-
-_HEAD = struct.Struct("<QIB")
-"""Before the numbers of sums: blocks, outputs, order."""
-
 GROUPS = 128
 """Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams."""
-
-    id: str
-    settings: Settings
-    sampler: Any  # a Simulation, whose module imports this
-
-    @property
-    def batch_blocks(self) -> int:
-        """Blocks drawn from one stream."""
-        return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
-
-    @property
-    def chunk_batches(self) -> int:
-        """Batches of one chunk."""
-        return max(1, _CHUNK_BATCHES // -(-len(self.sampler.names) // _FEW_OUTPUTS))
-
-    @property
-    def batch_bytes(self) -> int:
-        """Bytes in memory while a batch is drawn: the sampler's arrays, and as much in the making."""
-        return 2 * 8 * self.batch_blocks * self.sampler.memory
 
 
 @dataclass(frozen=True)
@@ -76,7 +34,7 @@ class Sample:
     """The summary of the blocks drawn: their number and their joint moments up to order three.
 
     ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (k, k, k); the last two
-    are central and are empty for a sampler of order 1. ``groups`` are the means of the blocks' groups, shape
+    are central and are empty for a cell of order 1. ``groups`` are the means of the blocks' groups, shape
     (GROUPS, k), which differ in size by one block at most; empty where not every group has a block, and for
     order 1. ``names`` are those of the k outputs.
     """
@@ -121,10 +79,9 @@ class Sums:
 
     def to_bytes(self) -> bytes:
         """Return all numbers as bytes, for ``from_bytes``."""
-        arrays = (self.shift, self.first, self.second, self.third, self.groups)
-        numbers = b"".join(np.ascontiguousarray(array, dtype="<f8").tobytes() for array in arrays)
-        order = 3 if self.second.size else 1
-        return _HEAD.pack(self.count, self.shift.size, order) + numbers
+        head = np.array([self.count, self.shift.size])
+        arrays = (head, self.shift, self.first, self.second, self.third, self.groups)
+        return np.concatenate([array.ravel() for array in arrays], dtype="<f8").tobytes()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Sums:
@@ -133,25 +90,16 @@ class Sums:
         Raises:
             ValueError: these are not the bytes of any sums.
         """
-        if len(content) < _HEAD.size:
-            raise ValueError("too short for sums")
-        count, outputs, order = _HEAD.unpack_from(content)
-        numbers = np.frombuffer(content, dtype="<f8", offset=_HEAD.size).astype(float)
-        shapes = [(outputs,), (outputs,), *_shapes(outputs, order)]
-        sizes = [math.prod(shape) for shape in shapes]
-        if order not in {1, 3} or sum(sizes) != numbers.size:
-            raise ValueError("of another size than sums")
-        parts = np.split(numbers, np.cumsum(sizes)[:-1])
+        (count, outputs), numbers = np.split(np.frombuffer(content, dtype="<f8").astype(float), [2])
+        k, order = int(outputs), 1 if numbers.size == 2 * outputs else 3
+        shapes = [(k,), (k,), *_shapes(k, order)]
+        parts = np.split(numbers, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+        # Of too few numbers, or too many, the last part has another shape.
         shift, *others = (part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
-        return cls(shift, count, *others)
+        return cls(shift, int(count), *others)
 
     def sample(self, cell: Cell) -> Sample:
         """Return the moments of a cell's blocks summed so far."""
-        sampler = cell.sampler
-        return self.moments(sampler.coordinates, sampler.scores, sampler.names)
-
-    def moments(self, coordinates: int, scores: int, names: tuple[str, ...]) -> Sample:
-        """Return the moments of the blocks summed so far, each with ``coordinates`` and ``scores``."""
         n = self.count
         offset = self.first / n
         second, third = self.second, self.third
@@ -169,7 +117,8 @@ class Sums:
         if self.groups.size and n >= GROUPS:
             sizes = (n + GROUPS - 1 - np.arange(GROUPS)) // GROUPS
             groups = self.shift + self.groups / sizes[:, None]
-        return Sample(n, n * coordinates, n * scores, self.shift + offset, second, third, groups, names)
+        counted, mean = (n, n * cell.coordinates, n * cell.scores), self.shift + offset
+        return Sample(*counted, mean, second, third, groups, cell.names)
 
 
 def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
@@ -217,7 +166,6 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
     Raises:
         ValueError: an output is not finite in some block.
     """
-    size, sampler = cell.batch_blocks, cell.sampler
     shift, total = chunk.shift, chunk.before
     # All sums of a cell are about the mean of its first batch; a chunk that lacks it draws that batch again.
     if shift is None and chunk.first:
@@ -226,7 +174,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
         values = _batch(cell, chunk, batch)
         if shift is None:
             shift = values.mean(axis=0)
-        sums = sums_of(values, shift, sampler.order, batch * size)
+        sums = sums_of(values, shift, cell.order, batch * cell.batch_blocks)
         total = sums if total is None else total.plus(sums)
     assert total is not None  # noqa: S101  # a chunk holds a batch
     return total
@@ -239,9 +187,9 @@ def _batch(cell: Cell, chunk: Chunk, batch: int) -> Array:
         ValueError: an output is not finite in some block.
     """
     rng = stream(chunk.seed, chunk.claim, cell.id, batch)
-    values: Array = double(cell.sampler.sample(rng, cell.batch_blocks))
+    values: Array = double(cell.sample(rng, cell.batch_blocks))
     if not np.isfinite(values).all():
-        outputs = zip(cell.sampler.names, values.T, strict=False)
+        outputs = zip(cell.names, values.T, strict=False)
         wrong = " and ".join(name for name, of_blocks in outputs if not np.isfinite(of_blocks).all())
         raise ValueError(f"claim {chunk.claim}, cell {cell.id}: {wrong} is not finite in some block")
     return values
@@ -278,10 +226,6 @@ class Drawn:
         either = self.whole or self.part
         assert either is not None  # noqa: S101  # samples are asked for after a draw
         return either
-
-    def sample(self, cell: Cell) -> Sample:
-        """Return the moments of the cell's blocks drawn so far."""
-        return self.total.sample(cell)
 
 
 class Request(NamedTuple):

@@ -24,8 +24,7 @@ from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
 from verify.montecarlo.attention import largest, softmax
-from verify.montecarlo.blocks import double
-from verify.montecarlo.distributions import Array
+from verify.montecarlo.distributions import Array, double
 from verify.symbolic.vocabulary import (
     BINDERS,
     Dot,
@@ -518,19 +517,20 @@ _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
     (BINDERS, Compiler._row),
     (sp.Pow, Compiler._power),
     (sp.Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
-    (
-        Indicator,
-        lambda compiler, event: compiler.elementwise(Indicator, _positive, [compiler.node(event.args[0])]),
-    ),
-    (
-        sp.KroneckerDelta,
-        lambda compiler, places: compiler.elementwise(
-            sp.KroneckerDelta, _equal, map(compiler.node, places.args[:2])
-        ),
-    ),
 )
 
+
+def _positive(x: Array) -> Any:
+    return (x > 0).astype(np.float32)
+
+
+def _equal(x: Array, y: Array) -> Any:
+    return np.equal(x, y).astype(np.float32)
+
+
 _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
+    Indicator: _positive,
+    sp.KroneckerDelta: _equal,
     sp.Add: np.add,
     sp.Max: np.maximum,
     sp.Min: np.minimum,
@@ -581,14 +581,6 @@ class Compiled:
             for free in frees:
                 del values[free]
         return np.stack([values[place] for place in self.outputs], axis=1)
-
-
-def _positive(x: Array) -> Any:
-    return (x > 0).astype(np.float32)
-
-
-def _equal(x: Array, y: Array) -> Any:
-    return np.equal(x, y).astype(np.float32)
 
 
 def _mean_of_product(x: Array, y: Array) -> Any:

@@ -36,6 +36,12 @@ def _words(seed: int, claim: str, cell: str) -> NDArray[np.uint32]:
 
 Array = NDArray[np.float64]
 
+
+def double(numbers: Array) -> Array:
+    """Return ``numbers`` in double precision, in which they are summed."""
+    return numbers.astype(np.float64, copy=False)
+
+
 _PIECE = 1 << 16  # numbers that are made at once
 
 

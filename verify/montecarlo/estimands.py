@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 import scipy
@@ -80,47 +80,7 @@ class Goal:
         return intervals.normal_quantile(self.alpha) + intervals.normal_quantile(self.miss)
 
 
-class Estimand(Protocol):
-    """A quantity that can be estimated from a sample of blocks.
-
-    ``kind`` names the quantity, so that estimands of a kind go through the same code.
-    """
-
-    @property
-    def kind(self) -> str:
-        """The kind of quantity, by the name of the code that estimates it."""
-
-    def measure(self, sample: Sample, alpha: float) -> Measured:
-        """Return the estimate with its interval at false-exclusion rate ``alpha``."""
-
-    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
-        """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
-
-
 _SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
-
-
-@dataclass(frozen=True)
-class OfMeans:
-    """An expression in symbols that stand for the means of outputs, as a function of these means."""
-
-    expression: sympy.Expr
-    outputs: tuple[tuple[sympy.Symbol, str], ...]
-
-    def _values(self, mean: Outputs) -> list[float]:
-        function = _compiled(self.expression, tuple(symbol for symbol, _ in self.outputs))
-        return [float(value) for value in function(*(mean[name] for _, name in self.outputs))]
-
-    def __call__(self, mean: Outputs) -> float:
-        """Return its value."""
-        return self._values(mean)[0]
-
-    def gradient(self, mean: Outputs) -> Array:
-        """Return its derivatives by each output, in their order, shape (outputs,)."""
-        slopes = dict.fromkeys(mean, 0.0)
-        for (_, name), slope in zip(self.outputs, self._values(mean)[1:], strict=True):
-            slopes[name] += slope
-        return np.array([*slopes.values()])
 
 
 @lru_cache(maxsize=1024)
@@ -135,6 +95,7 @@ def _compiled(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> Call
 class Smooth:
     """A smooth function of the block mean, with an interval by the delta method and SymPy's gradient.
 
+    ``expression`` is in symbols, each of which stands for the mean of the output that ``outputs`` names.
     ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
     quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
     and the score interval; without it, the studentised interval corrected for skewness. ``share`` is its
@@ -142,16 +103,25 @@ class Smooth:
     all means of bounded numbers, for that no event was seen does not mean that there are none.
     """
 
-    function: OfMeans
+    expression: sympy.Expr
+    outputs: tuple[tuple[sympy.Symbol, str], ...]
     positive: bool
     block_variance: float | None = None
     share: str = ""
-    kind: ClassVar[str] = "function of means"
+
+    def at(self, mean: Outputs) -> tuple[float, Array]:
+        """Return its value at the ``mean`` outputs, and its derivatives by each of them, in their order."""
+        function = _compiled(self.expression, tuple(symbol for symbol, _ in self.outputs))
+        value, *derivatives = map(float, function(*(mean[name] for _, name in self.outputs)))
+        slopes = dict.fromkeys(mean, 0.0)
+        for (_, name), slope in zip(self.outputs, derivatives, strict=True):
+            slopes[name] += slope
+        return value, np.array([*slopes.values()])
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
-        linear = Linearised(sample, self.function.gradient(sample.outputs))
-        value = self.function(sample.outputs)
+        value, slope = self.at(sample.outputs)
+        linear = Linearised(sample, slope)
         if self.share and linear.error == 0 and self.block_variance is None:
             return Bounded(self.share).measure(sample, alpha)
         plain = Measured(value, linear.error, (value, value), sample.blocks, sample.coordinates)
@@ -173,8 +143,8 @@ class Smooth:
         if doubt:
             # The slope is that at the sample's means: by its own error it may change a block's deviation.
             steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
-            slopes = [self.function.gradient(sample.named(sample.mean + step)) for step in steps]
-            turned = [Linearised(sample, slope - linear.slope).variance for slope in slopes]
+            slopes = [self.at(sample.named(sample.mean + step))[1] for step in steps]
+            turned = [Linearised(sample, other - slope).variance for other in slopes]
             doubt = groups.contradiction(linear, (least, most), math.sqrt(max(turned)))
         model = math.sqrt(self._of_block(value) / sample.blocks)
         return replace(plain, interval=interval, model_error=model, doubt=doubt)
@@ -213,7 +183,7 @@ class Smooth:
         width = goal.width / stretch
         if pilot is None or self.block_variance is not None:
             return _blocks_for(self._of_block(goal.prediction), goal, width)
-        linear = Linearised(pilot, self.function.gradient(pilot.outputs))
+        linear = Linearised(pilot, self.at(pilot.outputs)[1])
         for_width = _blocks_for(linear.variance, goal, width)
         # A pilot's skewness is rough.
         for_skewness = math.ceil(1.25 * intervals.least_blocks(linear.skewness, goal.alpha))
@@ -239,7 +209,6 @@ class DistanceToLaw:
 
     law: tuple[float, ...]
     outputs: tuple[str, ...]
-    kind: ClassVar[str] = "distance to a law"
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the distance with its interval at false-exclusion rate ``alpha``."""
@@ -268,7 +237,6 @@ class Bounded:
     """
 
     output: str
-    kind: ClassVar[str] = "mean of what is bounded"
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the mean with its interval at false-exclusion rate ``alpha``."""
@@ -280,10 +248,8 @@ class Bounded:
             # Blocks that all agree do not make the mean certain: half a block more on either side.
             smoothed = (sample.blocks * share + 0.5) / (sample.blocks + 1)
             variance = smoothed * (1 - smoothed)
-        interval, error = (
-            intervals.bounded_mean(share, alpha, sample.blocks),
-            math.sqrt(variance / sample.blocks),
-        )
+        interval = intervals.bounded_mean(share, alpha, sample.blocks)
+        error = math.sqrt(variance / sample.blocks)
         return Measured(share, error, interval, sample.blocks, sample.coordinates)
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:  # noqa: ARG002  # needs none
@@ -294,6 +260,9 @@ class Bounded:
         rates = [intervals.divergence(centre, end) for end in (centre - width, centre + width) if 0 < end < 1]
         return max(MIN_BLOCKS, math.ceil(both**2 / min(rates))) if rates else MIN_BLOCKS
 
+
+Estimand = Smooth | DistanceToLaw | Bounded
+"""A quantity that can be estimated from a sample of blocks."""
 
 _STEP = 1e-30
 """So small that the error, of the order of its square, is nothing; and no difference is taken."""

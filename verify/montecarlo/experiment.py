@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from verify.montecarlo import intervals
-from verify.montecarlo.blocks import Cell, Settings
+from verify.montecarlo.cells import Cell, Settings
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Measured, too_skewed
 
@@ -163,14 +163,14 @@ def every_comparison(experiment: Experiment) -> list[Comparison]:
 def route_of(comparison: Comparison) -> tuple[str, ...]:
     """Return the code that a comparison goes through, which a control of it must go through as well.
 
-    For a quantity the classes of its input and statistic, or of its sampler, the kind of its estimand and
-    the relation; for a fit its model and coefficient; for an exact comparison the function that computes it.
+    For a quantity the kind of its estimand and the relation; for a fit its model and coefficient; for an
+    exact comparison the function that computes it.
     """
     match comparison:
         case Fit(fit=fit, target=target):
             return "fit", fit.model, target
-        case Quantity(cell=cell, estimand=estimand, relation=relation):
-            return "quantity", type(cell.sampler).__name__, estimand.kind, relation
+        case Quantity(estimand=estimand, relation=relation):
+            return "quantity", type(estimand).__name__, relation
         case Exact(code=code, label=label):
             return "exact", code.__qualname__ if code else label
 

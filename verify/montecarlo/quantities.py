@@ -11,8 +11,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -20,10 +20,10 @@ import numpy as np
 import sympy as sp
 
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Cell, Settings
-from verify.montecarlo.compiling import Column, Compiled, Compiler, Program
-from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
-from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, OfMeans, Smooth
+from verify.montecarlo.cells import PIECE, Cell, Settings
+from verify.montecarlo.compiling import Column, Compiler, Program
+from verify.montecarlo.distributions import NORMAL, Distribution, stream
+from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, Smooth
 from verify.montecarlo.experiment import best_queries, best_side
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import (
@@ -52,87 +52,6 @@ from verify.symbolic.vocabulary import (
     s,
     score,
 )
-
-_PIECE = 1 << 18
-"""Numbers that are in memory while blocks are reduced, as many blocks at a time: they stay in the cache."""
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """Blocks of families of random numbers, reduced to the means of expressions.
-
-    ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
-    ``values`` those of symbols. Of ``order`` 1, means alone are taken. It is compiled in each process
-    that draws, once.
-    """
-
-    outputs: tuple[tuple[str, sp.Expr], ...]
-    laws: tuple[tuple[Family, Distribution], ...]
-    sizes: tuple[tuple[sp.Expr, int], ...]
-    values: tuple[tuple[sp.Symbol, float], ...]
-    order: int = 3
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of a block vector's numbers, by which estimands refer to them."""
-        return tuple(name for name, _ in self.outputs)
-
-    @cached_property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of the draws of each family for one block."""
-        sizes = dict(self.sizes)
-        return {
-            str(family.label): tuple(sizes[extent] for extent in family.ranges) for family, _ in self.laws
-        }
-
-    @property
-    def coordinates(self) -> int:
-        """Random components drawn for one block."""
-        return sum(map(math.prod, self.shapes.values()))
-
-    @cached_property
-    def scores(self) -> int:
-        """Scores that one block holds: as many as queries times keys."""
-        sizes = dict(self.sizes)
-        return sizes.get(m, 1) * sizes.get(n, 1)
-
-    @property
-    def memory(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
-        return 2 * self.coordinates + self.compiled.peak
-
-    @cached_property
-    def compiled(self) -> Compiled:
-        """The operations that compute the outputs."""
-        return self.compiled_with(short=True)
-
-    def compiled_with(self, *, short: bool) -> Compiled:
-        """Return the operations that compute the outputs, the faster operations if ``short``."""
-        compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws))
-        written = [compiler.terms(expression) for _, expression in self.outputs]
-        terms = list(dict.fromkeys(term for parts in written for _, term in parts))
-        means = compiler.score_moments(terms) if short else {}
-        means |= {term: compiler.mean(term) for term in terms if term not in means}
-        return compiler.compiled(
-            [compiler.combined([(factor, means[term]) for factor, term in parts]) for parts in written]
-        )
-
-    def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
-        """Return the draws of each family for ``count`` blocks, with single precision's digits."""
-        shapes = zip(self.shapes.items(), self.laws, strict=True)
-        return {name: law.draw(rng, (count, *shape), single=True) for (name, shape), (_, law) in shapes}
-
-    def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return the means of all outputs in ``count`` independent blocks, shape (count, outputs)."""
-        draws, step = self.draws(rng, count), max(1, _PIECE // self.compiled.peak)
-        pieces = (
-            {name: values[first : first + step] for name, values in draws.items()}
-            for first in range(0, count, step)
-        )
-        return np.concatenate([self.compiled.run(piece, rng) for piece in pieces])
 
 
 def is_nonnegative(expression: sp.Expr) -> bool:
@@ -313,12 +232,10 @@ def measurement(
         raise ClaimError(f"{nested}: a mean inside of a mean; means are taken over everything that is drawn")
     sizes, chosen = _sizes(sorted(arguments, key=_text), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
-    plain = tuple(laws.items()), tuple(sizes.items()), tuple(values.items())
-    simulation = Simulation((), *plain)
+    cell = Cell(name, (), (), tuple(laws.items()), tuple(sizes.items()), tuple(values.items()))
     quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=_text)
     interpolated = {
-        part: _interpolated(part, *_scale(simulation, name, part.args[0], float(part.args[1])))
-        for part in quantiles
+        part: _interpolated(part, *_scale(cell, part.args[0], float(part.args[1]))) for part in quantiles
     }
     outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
@@ -330,7 +247,7 @@ def measurement(
         for x in outputs_of.values():
             if outputs.setdefault(_text(x), x) != x:
                 raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
-        function = OfMeans(expression, tuple((symbol, _text(x)) for symbol, x in outputs_of.items()))
+        named = tuple((symbol, _text(x)) for symbol, x in outputs_of.items())
         positive, of_block = is_nonnegative(quantities[key]), None
         if all(sizes.get(extent, value) == value for extent, value in at.items()):
             of_means = tuple(outputs_of.items())
@@ -340,12 +257,12 @@ def measurement(
         share = _text(_renamed(quantity.args[0])) if is_share else ""
         # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
         is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
-        estimands[key] = Bounded(share) if is_event else Smooth(function, positive, of_block, share)
+        estimands[key] = Bounded(share) if is_event else Smooth(expression, named, positive, of_block, share)
     programs = {column.program for x in arguments for column in x.atoms(Column)}
     sentences = " ".join(sorted(map(_sentence_of, programs)))
     connected = (("program", sentences),) if programs else ()
     recorded = (*_settings(laws, at, sizes, chosen), *connected, *settings)
-    return Cell(name, recorded, replace(simulation, outputs=tuple(outputs.items()))), estimands
+    return replace(cell, settings=recorded, outputs=tuple(outputs.items())), estimands
 
 
 PAIRS = 64
@@ -381,14 +298,16 @@ def of_pairs(
         for extent in family.ranges
     }
     recorded = (*_settings(laws, at, {}, ()), ("block", f"{PAIRS} pairs"))
-    simulation = Simulation(
+    cell = Cell(
+        name,
+        recorded,
         tuple(outputs.items()),
         tuple((own[family], law) for family, law in laws.items()),
         tuple(sizes.items()),
         tuple({**sizes, **at}.items()),
         order=1,
     )
-    return Cell(name, recorded, simulation), estimands
+    return cell, estimands
 
 
 def _sizes(
@@ -491,21 +410,19 @@ _PILOT, _MOST_DRAWN = 1 << 15, 1 << 22
 """Values from which the points of a quantile are chosen, and components, at most, that are drawn for them."""
 
 
-def _scale(
-    simulation: Simulation, name: str, x: sp.Expr, level: float
-) -> tuple[sp.Rational, sp.Rational, bool]:
+def _scale(cell: Cell, x: sp.Expr, level: float) -> tuple[sp.Rational, sp.Rational, bool]:
     """Return a point near a quantile, a step to either side, and whether that is a factor.
 
-    They come from a pilot of the setting's own stream, and are rounded, so that they are the same on all
+    They come from a pilot of the cell's own stream, and are rounded, so that they are the same on all
     machines. Numbers that are nowhere negative may spread over powers of ten: steps are factors there.
     """
-    compiler = Compiler(dict(simulation.sizes), dict(simulation.values), dict(simulation.laws))
+    compiler = Compiler(dict(cell.sizes), dict(cell.values), dict(cell.laws))
     compiler.learn(x)
     node = compiler.node(x)
-    compiled, rng = compiler.compiled([node]), stream(0, "quantile", name, 0)
-    step = max(1, _PIECE // compiled.peak)
-    count = max(64, min(_PILOT // max(1, node.size), _MOST_DRAWN // simulation.coordinates))
-    drawn = (simulation.draws(rng, min(step, count - first)) for first in range(0, count, step))
+    compiled, rng = compiler.compiled([node]), stream(0, "quantile", cell.id, 0)
+    step = max(1, PIECE // compiled.peak)
+    count = max(64, min(_PILOT // max(1, node.size), _MOST_DRAWN // cell.coordinates))
+    drawn = (cell.draws(rng, min(step, count - first)) for first in range(0, count, step))
     values = np.concatenate([np.ravel(compiled.run(draws, rng)) for draws in drawn])
     around = level * (1 - level) / 8
     low, middle, high = np.quantile(values, [level - around, level, level + around])

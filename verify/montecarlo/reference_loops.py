@@ -109,19 +109,11 @@ REACH = 5.0
 """The search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding."""
 
 
+@cache  # the same whatever the tolerance
 def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
     """Return the largest over/under that differential evolution finds among rows of ``keys`` probabilities.
 
     Both functions get sorted rows, largest first, shape (rows, keys), and return shape (rows,).
-    """
-    row = worst_row(over, under, keys)[None]
-    return float((over(row) / under(row))[0])
-
-
-@cache  # the same whatever the tolerance
-def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
-    """Return the sorted row of ``keys`` probabilities with the largest over/under that the search reaches.
-
     Source: R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359.
     """
 
@@ -143,7 +135,8 @@ def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
         vectorized=True,
         updating="deferred",
     )
-    return rows(search.x)
+    row = rows(search.x)[None]
+    return float((over(row) / under(row))[0])
 
 
 def spectral_norms(weights: Array) -> Array:

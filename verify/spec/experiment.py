@@ -16,7 +16,7 @@ from sympy import Expr, sympify
 
 from verify.errors import ClaimError
 from verify.evidence.words import cell_text
-from verify.montecarlo.blocks import Cell
+from verify.montecarlo.cells import Cell
 from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.experiment import Fit as FittedCoefficient
