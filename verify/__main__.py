@@ -3,16 +3,14 @@
 import os
 import sys
 
-_INTERRUPTED = 130
-
 _REMEMBERED = "4000"
 """How many results SymPy keeps of each of its functions; with its own 1000 it computes many of them again."""
 
 
 def main() -> None:
     """Run the command line; after a signal end at once, without tidying up threads and memory."""
-    status = _INTERRUPTED
     os.environ.setdefault("SYMPY_CACHE_SIZE", _REMEMBERED)
+    status, last = 130, "interrupted"
     try:
         # Whatever is imported takes time in which a signal may come.
         from verify.cli.interrupts import INTERRUPTED, interruptible, status_after  # noqa: PLC0415
@@ -27,14 +25,10 @@ def main() -> None:
 
                 run()
         except KeyboardInterrupt:
-            status = status_after()
-            sys.stderr.write(f"sdpa-verify: {INTERRUPTED}\n")
-        except SystemExit as ended:
-            status = status_after()
-            if ended.code != status:
-                raise
+            status, last = status_after(), INTERRUPTED
     except KeyboardInterrupt:
-        sys.stderr.write("sdpa-verify: interrupted\n")
+        pass  # before it was known how to say more
+    sys.stderr.write(f"sdpa-verify: {last}\n")
     sys.stderr.flush()
     os._exit(status)
 

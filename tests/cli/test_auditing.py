@@ -72,7 +72,7 @@ def taken(folder: Path) -> Path:
         (("--mask", "triangle"), "give one of none, causal"),
         (("--allow-unseen", "outputs"), "did you mean 'output'"),
         (("--against", "none.npz"), "none.npz"),
-        (("--against", "layer.npz", "--intended", "1/d"), "--intended and --against"),
+        (("--against", "layer.npz", "--intended", "1/d"), "--against: a comparison judges no scale"),
         (("--out", taken), "taken"),
     ],
 )

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from tests.tool import begin
-from verify.cli.console import beside, columns, complain, end, fitted, say
+from verify.cli.console import complain, end, fitted, say, width_of
 from verify.cli.main import cli, main
 from verify.errors import OutputError
 
@@ -138,15 +138,15 @@ def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 def test_words_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line breaks between words and is set in; what fits keeps its columns; a width of nonsense is none."""
-    assert fitted("  key   value of it", 12) == "  key value\n      of it"
+    assert fitted("  key  value of it", 16) == "  key  value of\n       it"
+    assert fitted("a wide key  value of it", 16) == "a wide key value\n    of it"
     assert fitted("  a   b", 12) == "  a   b"
     assert fitted("score-variance.variance-d512", 12) == "score-variance.variance-d512"
-    assert beside("key  ", "value of it", 12) == "key  value\n     of it"
     monkeypatch.setenv("COLUMNS", "many")
     with open("/dev/null", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
-        assert columns(nowhere) is None
+        assert width_of(nowhere) is None
         monkeypatch.setenv("COLUMNS", "40")
-        assert columns(nowhere) == 80
+        assert width_of(nowhere) == 80
 
 
 @pytest.mark.slow

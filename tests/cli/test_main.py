@@ -12,8 +12,8 @@ import pytest
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
 from tests.tool import ROOT, Ended
 from verify.claims.chapters import CHAPTERS
-from verify.cli.explore import page
 from verify.cli.main import main
+from verify.cli.showing import page
 from verify.symbolic import notation
 from verify.text.latex import plain
 from verify.version import __version__

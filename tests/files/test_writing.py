@@ -62,7 +62,7 @@ def test_a_failure_leaves_the_old_file_alone(
 
 
 @pytest.mark.parametrize(
-    "write", [lambda p: write_whole(p / "x.json", NEW), check_writable], ids=["write", "check"]
+    "write", [lambda path: write_whole(path, NEW), check_writable], ids=["write", "check"]
 )
 def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
     """A file in the place of the folder is reported as an output error, and is not touched."""
@@ -70,7 +70,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
     with pytest.raises(
         OutputError, match=r"out.*: cannot be written \((File exists|Not a directory)\); choose"
     ):
-        write(tmp_path / "out")
+        write(tmp_path / "out" / "x.json")
     assert contents(tmp_path) == {"out": OLD}
 
 
@@ -99,10 +99,10 @@ def test_none_of_several_files_is_replaced_without_the_others(
 
 def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
     """A folder that is not there is tried too, and is not there afterwards either."""
-    check_writable(tmp_path / "reports" / "today")
+    check_writable(tmp_path / "reports" / "today" / "results.json", tmp_path / "other.json")
     assert contents(tmp_path) == {}
     write_whole(tmp_path / "results.json", OLD)
-    check_writable(tmp_path)
+    check_writable(tmp_path / "results.json")
     assert (tmp_path / "results.json").read_bytes() == OLD
 
 

@@ -222,7 +222,7 @@ class FolderWriter:
             raise OutputError(
                 f"{self.folder}: holds a recording already; remove it, or choose another folder with --out"
             )
-        check_writable(self.folder, INDEX)
+        check_writable(self.folder / INDEX)
 
     def add(self, name: str, call: Call) -> None:
         """Write one call of the layer of this name."""

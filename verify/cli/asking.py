@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from verify import defaults
-from verify.cli.console import PATH, columns, end, rendered, say
+from verify.cli.console import PATH, end, rendered, say, seed_option, width_of, workers_option
 from verify.errors import SettingsError
 
 _EXAMPLES = """\b
@@ -21,36 +20,39 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(epilog=_EXAMPLES, short_help="Derive a formula for a quantity of your own, and measure it.")
 @click.argument("question")
 @click.option(
     "--law",
     default="normal",
     show_default=True,
     metavar="LAW",
-    help="Law of all components: normal, uniform, rademacher, laplace, exponential, t(9), cauchy; with mean "
-    "0 and variance 1, or with mean and standard deviation in brackets: normal(0, 2). The brackets of "
-    "uniform(0, 1) hold its ends.",
+    help="The distribution of all components: normal, uniform, rademacher, laplace, exponential, t(9) or "
+    "cauchy. It has mean 0 and variance 1, unless mean and standard deviation are given, as in normal(0, 2), "
+    "or the two ends, as in uniform(0, 1).",
 )
-@click.option("--query-law", metavar="LAW", help="Law of the components of queries, if it is another.")
-@click.option("--key-law", metavar="LAW", help="Law of the components of keys, if it is another.")
+@click.option("--query-law", metavar="LAW", help="The distribution of queries, if it differs.")
+@click.option("--key-law", metavar="LAW", help="The distribution of keys, if it differs.")
 @click.option("--dimensions", metavar="N,N,...", help="Values of d_k to measure at.  [default: 4,16,64,256]")
 @click.option("--keys", metavar="N,N,...", help="Numbers of keys, where they matter.  [default: 16]")
 @click.option("--tolerance", type=float, help="Relative tolerance.  [default: 0.01]")
-@click.option("--seed", type=int, default=defaults.SEED, show_default=True, help="Root seed of all draws.")
-@click.option("--against", metavar="FORMULA", help="Decide a formula of your own, in d_k and n.")
-@click.option("--workers", type=int, help="Number of processors; does not affect results.  [default: all]")
-@click.option("--out", type=PATH, metavar="DIR", help="Write page, PDF and results there as well.")
+@seed_option
+@click.option("--against", metavar="FORMULA", help="Test a formula of your own, in d_k and n.")
+@workers_option
+@click.option("--out", type=PATH, metavar="DIR", help="Also write page, PDF and results to this folder.")
 @click.option("--force", is_flag=True, help="Replace results of other claims in DIR.")
-def ask(question: str, out: Path | None, *, force: bool, **options: Any) -> None:
+def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **options: Any) -> None:
     """Answer QUESTION, such as "Var(q·k)": derive a formula, measure it, and fit over the dimension.
 
-    Symbols are the report's. A score is q·k, q.k or score; p is the weight of any key, in sum(...)
-    and max(...) that of each, p_scaled that after division by the root of d_k; H and H_scaled are their
-    entropies. Sizes are d_k and n, the number of keys. What is random stands in E, Var, Cov, P(x > y),
-    median, quantile(x, 0.95), kurtosis, skewness or sd; there are sqrt, log, exp, abs, and |x|, ^ and ².
+    The symbols are those of the report. A score is q·k, q.k or score. A weight is p, or p_scaled where scores
+    are divided by the root of d_k; within sum(...) and max(...) it stands for the weights of all keys. Their
+    entropies are H and H_scaled. The sizes are d_k and n, the number of keys.
 
-    Exit status: 0 if derived and measured agree, 1 if not, 3 if undecided or nothing is derived.
+    Anything random must stand inside E, Var, Cov, P(x > y), median, quantile(x, 0.95), kurtosis, skewness or
+    sd. There are also sqrt, log, exp, abs, |x|, ^ and ².
+
+    The exit status is 0 if what is derived and what is measured agree, 1 if not, and 3 if that is undecided
+    or nothing is derived.
     """
     from rich.console import Console
 
@@ -62,24 +64,23 @@ def ask(question: str, out: Path | None, *, force: bool, **options: Any) -> None
     for name in ("dimensions", "keys"):
         options[name] = _numbers(f"--{name}", options[name])
     try:
-        with processes(workers=options.pop("workers")) as workers:
+        with processes(workers) as pool:
             from verify.engine.asking import NAME
             from verify.engine.asking import ask as answer_to
 
             if out is not None:
                 if not force:
                     refuse_loss(out / RUN.evidence, (NAME,), is_whole=False)
-                for name in (RUN.evidence, RUN.page, RUN.sheet_of("report")):
-                    check_writable(out, name)
+                check_writable(out / RUN.evidence, out / RUN.page, out / RUN.sheet)
             # Only a terminal shows that work goes on.
             with Console(stderr=True).status("deriving and measuring"):
-                answer = answer_to(question, **options, workers=workers)
-            say(answer.text(columns(sys.stdout) or 80))
+                answer = answer_to(question, **options, workers=pool)
+            say(answer.text(width_of() or 80))
             if out is not None:
-                rendered(answer.record, out, workers)
+                rendered(answer.record, out, pool)
     except QuestionError as error:
-        problem, *marked = str(error).split("\n")
-        click.echo("\n".join([f"sdpa-verify: {problem}", *marked]), err=True)
+        # The expression is printed below, with a mark at the place.
+        click.echo(f"sdpa-verify: {error}", err=True)
         sys.exit(error.exit_status)
     end(answer.exit_status)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli.console import PATH, complain, end, out_option, rendered, say, tell
-from verify.errors import SettingsError, what_is_wrong
+from verify.cli.console import PATH, complain, end, junit_option, out_option, rendered, say, tell
+from verify.errors import SettingsError, VerifyError, what_is_wrong
 from verify.files.names import AUDIT, COMPARISON
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 @click.option(
     "--intended",
     metavar="EXPRESSION",
-    help="The intended scale in d (width of a head), h (heads), D (width of the model) and n (keys), "
-    "such as 1/sqrt(d).",
+    help="The intended scale, such as 1/sqrt(d), in d (width of a head), h (number of heads), D (width of "
+    "the model) and n (number of keys).",
 )
 @click.option(
     "--mask",
@@ -37,35 +37,26 @@ if TYPE_CHECKING:
     "--allow-unseen",
     multiple=True,
     metavar="REASON",
-    help="Accept a gap in the recording: calls, output, precision or unrecorded; repeatable.",
+    help="Accept a gap in the recording: calls, output, precision or unrecorded. Repeatable.",
 )
 @click.option(
     "--against",
     type=PATH,
     metavar="OTHER",
-    help="Compare RECORDING with OTHER, of the same inputs, and report where they first differ.",
+    help="Compare RECORDING with another recording, of the same inputs.",
 )
 @out_option("audit")
-@click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
-def audit(
-    recording: Path,
-    intended: str | None,
-    intended_mask: str,
-    allow_unseen: tuple[str, ...],
-    against: Path | None,
-    out: Path,
-    junit: Path | None,
-) -> None:
+@junit_option
+def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, **options: Any) -> None:
     """Judge the attention in RECORDING.
 
-    Writes audit.json and audit.html. RECORDING is a folder that "record" wrote, or a NumPy archive or
-    safetensors file. It needs q and k, and may have v, out, mask (True where a key may be seen), bias,
-    sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), intended and
-    intended_mask.
+    Write audit.json and audit.html. RECORDING is a folder that "record" wrote, or a NumPy archive or safetensors file with arrays q and k. It
+    may also have v, out, mask (True where a key may be seen), bias, sink (one score for each head), the
+    numbers scale, softcap and causal (1 for a causal mask), and intended and intended_mask.
 
     With --against, write comparison.json and comparison.html instead: the first layer and head in which the
     two differ by more than rounding, and in which quantity. The exit status is 0 if nothing differs, 1 if
-    something does, 3 if not everything could be compared.
+    something does, and 3 if not everything could be compared.
     """
     from verify.auditing.audit import audit as audit_recording
     from verify.auditing.comparing import compare_recordings
@@ -73,24 +64,18 @@ def audit(
     from verify.executors.machine import keep_freed
     from verify.files.writing import check_writable, write_whole
 
-    given = {"--intended": intended, "--mask": intended_mask, "--junit": junit}
-    if against is not None and (wrong := [name for name, value in given.items() if value]):
-        raise click.UsageError(f"{wrong[0]} and --against: a comparison judges no scale; give one of them")
+    if against is not None and (options["intended"] or options["intended_mask"] or junit):
+        raise click.UsageError("--against: a comparison judges no scale and no mask, and writes no JUnit XML")
     keep_freed()
     names = AUDIT if against is None else COMPARISON
-    for name in (names.evidence, names.page):
-        check_writable(out, name)
-    if junit is not None:
-        check_writable(junit.parent, junit.name)
+    check_writable(out / names.evidence, out / names.page, *([junit] if junit else ()))
     record: AuditRecord | ComparisonRecord
     if against is None:
-        record = audited = audit_recording(
-            recording, intended=intended, intended_mask=intended_mask, allow_unseen=allow_unseen
-        )
+        record = audited = audit_recording(recording, **options)
         if junit is not None:
             write_whole(junit, to_junit(audited))
     else:
-        record = compare_recordings(recording, against, allow_unseen=allow_unseen)
+        record = compare_recordings(recording, against, allow_unseen=options["allow_unseen"])
     write_whole(out / names.evidence, record.to_json().encode())
     tell(record)
     if junit is not None:
@@ -100,54 +85,41 @@ def audit(
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is the name of a module, as in python -m.")
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module's name, as for python -m.")
 @out_option("recording")
 @click.option(
     "--max-sequences",
     type=int,
     default=200,
     show_default=True,
-    help="Sequences recorded of each layer; others count as not seen.",
+    help="Sequences to record of each layer; all others count as not seen.",
 )
 @click.option(
     "--max-bytes",
     type=int,
     default=2_000_000_000,
     show_default=True,
-    help="Bytes recorded of all layers together.",
+    help="Bytes to record of all layers together.",
 )
 @click.option(
     "--inputs",
     is_flag=True,
-    help="Also keep the input of each layer's module, to compare two recordings by.",
+    help="Also record the input of each layer's module, which helps to compare two recordings.",
 )
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def record(
-    program: str,
-    arguments: tuple[str, ...],
-    is_module: bool,
-    out: Path,
-    max_sequences: int,
-    max_bytes: int,
-    *,
-    inputs: bool,
-) -> None:
+def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bool, **limits: Any) -> None:
     """Run a Python PROGRAM and record its attention calls.
 
-    The program is not changed; inputs and outputs of its calls are recorded. The exit status is the
-    program's, unless it is 0 and nothing could be recorded. PyTorch is imported before the program starts.
-    Judge the recording with `sdpa-verify audit DIR`.
+    The program itself is not changed. PyTorch is imported before it starts. The exit status is the program's,
+    or 2 if that is 0 and nothing could be recorded. Judge the recording with `sdpa-verify audit DIR`.
     """
     from verify.auditing.record import program as running
     from verify.auditing.record import record as recording_attention
-    from verify.errors import VerifyError
 
     run = running(program, arguments, is_module=is_module)
     source = program if is_module else Path(program).name
-    recorded = recording_attention(
-        out=out, max_sequences=max_sequences, max_bytes=max_bytes, inputs=inputs, source=source
-    )
+    recorded = recording_attention(out=out, source=source, **limits)
     status = 0
     try:
         with recorded as recording:
@@ -167,43 +139,35 @@ def record(
 @click.command()
 @click.argument("function", metavar="MODULE:FUNCTION")
 @click.option("--d-k", type=int, default=64, show_default=True, help="Width of a head.")
-@click.option("--heads", type=int, default=4, show_default=True, help="Heads of queries.")
-@click.option("--key-heads", type=int, help="Heads of keys and values.  [default: as many as --heads]")
+@click.option("--heads", type=int, default=4, show_default=True, help="Number of heads of queries.")
+@click.option("--key-heads", type=int, help="Number of heads of keys and values.  [default: that of --heads]")
 @click.option(
     "--layout",
     type=click.Choice(["bhtd", "bthd"]),
     default="bhtd",
     show_default=True,
-    help="Axes of the arrays: sequences b, heads h, tokens t, components d.",
+    help="Order of the arrays' axes: b sequences, h heads, t tokens, d components.",
 )
-@click.option("--device", metavar="NAME", help="PyTorch device, such as cuda.")
-@click.option("--gradient", is_flag=True, help="Also compare dQ, dK and dV with the formula's (PyTorch).")
+@click.option("--device", metavar="NAME", help="Call it with PyTorch tensors on this device, such as cuda.")
+@click.option(
+    "--gradient", is_flag=True, help="Also compare the gradients of q, k and v with the formula's (PyTorch)."
+)
 @click.option(
     "--intended", metavar="EXPRESSION", default="1/sqrt(d)", show_default=True, help="The intended scale."
 )
-@click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
+@click.option("--causal/--not-causal", default=None, help="End with 1 unless it is causal, or is not.")
 @click.option(
     "--groups",
     type=click.Choice(["interleaved", "tiled"]),
-    help="Fail unless grouped heads are mapped as repeat_interleave (PyTorch's enable_gqa) or repeat would.",
+    help="End with 1 unless grouped heads are mapped as by repeat_interleave (as PyTorch's enable_gqa does), "
+    "or as by repeat.",
 )
-def probe(
-    function: str,
-    d_k: int,
-    heads: int,
-    key_heads: int | None,
-    layout: str,
-    device: str | None,
-    intended: str,
-    *,
-    gradient: bool,
-    **expected: Any,
-) -> None:
-    """Identify what an attention FUNCTION of (q, k, v) computes.
+def probe(function: str, d_k: int, *, causal: bool | None, groups: str | None, **options: Any) -> None:
+    """Find out what an attention FUNCTION of (q, k, v) computes.
 
-    FUNCTION is called on test arrays. The exit status is 1 if its outputs are not those of attention, on
-    ordinary arrays or in a corner case, if its scale is not as intended, or if it contradicts an option;
-    3 if something of it is not understood, or no corner case could be tried.
+    It is called with test arrays. The exit status is 1 if its outputs are not those of attention, on ordinary
+    arrays or in a corner case, if its scale is not the intended one, or if it contradicts an option. It is 3
+    if a part of what it does is not understood, or no corner case could be tried.
     """
     from verify.auditing.probe import probe as probe_function
 
@@ -214,19 +178,10 @@ def probe(
         attention = getattr(importlib.import_module(module_name), name)
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{function}: cannot be imported: {what_is_wrong(error)}; {named}") from error
-    probed = probe_function(
-        attention,
-        d_k,
-        intended=intended,
-        heads=heads,
-        key_heads=key_heads,
-        layout=layout,
-        device=device,
-        gradient=gradient,
-    )
+    probed = probe_function(attention, d_k, **options)
     tell(probed)
-    wanted = {name: value for name, value in expected.items() if value is not None}
-    problems = list(probed.problems(**wanted))
+    expected = {"causal": causal, "groups": groups}
+    problems = list(probed.problems(**{name: value for name, value in expected.items() if value is not None}))
     for problem in problems:
         tell(f"✗ {problem}")
     end(1 if problems or probed.faults else 3 if probed.unexplained or not probed.corners else 0)

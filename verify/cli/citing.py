@@ -25,9 +25,8 @@ _results = click.option(
     "--results",
     type=PATH,
     metavar="FILE",
-    help="A results.json or audit.json of at most 128 MB, or - for standard input."
-    "  [default: what [tool.sdpa-verify] in pyproject.toml names, else reports/results.json, else the"
-    " reference run shipped with the tool]",
+    help="A results.json or audit.json of at most 128 MB, or - for standard input.  [default: the file that "
+    "[tool.sdpa-verify] in pyproject.toml names, else reports/results.json, else the reference run]",
 )
 
 
@@ -37,9 +36,9 @@ _results = click.option(
 def values(names: tuple[str, ...], results: Path | None) -> None:
     """List the values that can be quoted, with their keys.
 
-    Claims or keys restrict the list; "run" selects the values of the run as a whole, "source" the statements
-    of documents. For an audit, give layers, keys, or "audit" for its own values. If pyproject.toml names a
-    site, each line ends with the address of the value's page.
+    Name claims or keys to list only theirs, "run" for the values of the whole run, or "source" for the
+    statements of documents; of an audit, layers, keys, or "audit". If pyproject.toml names a site, each line
+    ends with the address of the value's page.
     """
     from verify.citing.citations import address_on_site
     from verify.citing.configuration import configuration
@@ -56,22 +55,21 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 
 
 @click.command("cite")
-@click.argument("key", metavar="CLAIM[.CHECK]|LAYER[.FINDING]|run|source.ID")
+@click.argument("key")
 @form_option(CITATIONS)
 @click.option(
     "--url",
     default="",
     metavar="URL",
-    help="Address of the published report: its page, its folder, or a DOI.",
+    help="Address of the published report: its page, its folder or a DOI.",
 )
-@click.option(
-    "--doi", default="", metavar="DOI", help="The DOI of the results, such as 10.5281/zenodo.1234567."
-)
+@click.option("--doi", default="", metavar="DOI", help="DOI of the results, such as 10.5281/zenodo.1234567.")
 @_results
 def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None:
-    """Print a citation of a claim, a layer or a finding.
+    """Print a citation of what KEY names.
 
-    "run" stands for the run as a whole, "source.ID" for a statement of a document, "audit" for an audit.
+    KEY is CLAIM or CLAIM.CHECK; "run" for the whole run; source.ID for a statement of a document; of an audit
+    LAYER or LAYER.FINDING, or "audit" for all of it.
     """
     from verify.citing.citations import FORMS, cite
     from verify.citing.configuration import configuration
@@ -96,14 +94,12 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
 @click.command("check-docs")
 @click.argument("documents", nargs=-1, type=PATH, metavar="[FILE]...")
-@click.option("--write", is_flag=True, help="Update stale quotations that have a form, such as KEY|.3f.")
-@click.option(
-    "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
-)
+@click.option("--write", is_flag=True, help="Update stale quotations that have a form.")
+@click.option("--diff", is_flag=True, help="Print what --write would change, as a patch; write nothing.")
 @click.option(
     "--strict",
     is_flag=True,
-    help="Also find numbers outside markers that belong to a claim which their paragraph names.",
+    help="Also find numbers without markers that look like values of a claim named in the same paragraph.",
 )
 @form_option(OUTCOMES)
 @_results
@@ -118,16 +114,15 @@ def check_docs(
 ) -> None:
     """Compare quotations in documents with the results.
 
-    The exit status is 1 if any is stale. A quotation with a form, such as KEY|default or KEY|.3f, must
-    match exactly, and --write updates it where nothing else stands between its markers. If it has only a key,
-    its wording is yours: its numbers are checked but never rewritten. Exported files and badges are checked
-    by the digest that they carry.
+    The exit status is 1 if any is stale. A quotation with a form, such as KEY|default or KEY|.3f, must match
+    exactly; --write updates it if nothing else stands between its markers. A quotation with a key alone is
+    in your own words: its numbers are checked, and never rewritten. Exported files and badges are checked by
+    the digest that they carry.
 
-    Documents are files of at most 16 MB (Markdown of any flavour, notebooks, HTML, reStructuredText, LaTeX,
-    AsciiDoc, Typst, Python, or any text with comments), folders of them, or patterns such as
-    'docs/**/*.md'. The default is what [tool.sdpa-verify] in pyproject.toml lists. Nothing is verified again:
-    quotations are compared with the results given or configured, else with those of the last run, which must
-    not have used the quick profile, else with the reference run.
+    FILE is a document of at most 16 MB (Markdown of any flavour, a notebook, HTML, reStructuredText, LaTeX,
+    AsciiDoc, Typst, Python, or any text with comments), a folder, or a pattern such as 'docs/**/*.md'. The
+    default is what [tool.sdpa-verify] in pyproject.toml lists. Nothing is verified again. Results of a quick
+    run are used only if they are named.
     """
     from verify.citing.configuration import configuration
     from verify.citing.documents import check, find_documents, fix
@@ -174,16 +169,16 @@ def _present(results: Path | None) -> Evidence:
     "--out",
     type=PATH,
     metavar="FILE",
-    help="File to write.  [default: verify with the suffix of the format, as in verify.tex]",
+    help="File to write.  [default: verify.tex, verify.json or verify.yml]",
 )
 @_results
 def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | None) -> None:
-    r"""Write the values for other programs.
+    r"""Write values to a file for other programs.
 
-    As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
-    JSON, which Typst reads, and YAML have texts and numbers by the keys with underscores, such as
-    texts.score_variance_slope_estimate. Each file names its command and the digest of its results, by which
-    check-docs finds out whether it is stale.
+    LaTeX: \input the file, then write \verify{KEY} for a value's text, \verifynum{KEY} for its bare number.
+    JSON (which Typst reads) and YAML: texts and numbers under the keys with underscores, such as
+    texts.score_variance_slope_estimate. The file also holds its command and the digest of its results, by
+    which check-docs knows whether it is stale.
     """
     from verify.citing.exports import FORMATS, exported
     from verify.files.writing import write_whole
@@ -205,7 +200,7 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 )
 @_results
 def badge(claim: str, out: Path, results: Path | None) -> None:
-    """Write a claim's verdict as a badge, CLAIM.svg."""
+    """Write a badge with a claim's verdict, CLAIM.svg."""
     from verify.citing.lookup import lookup
     from verify.citing.summaries import as_svg
     from verify.evidence import ClaimRecord
@@ -223,12 +218,13 @@ def badge(claim: str, out: Path, results: Path | None) -> None:
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
 @form_option(["text", "json"])
-@click.option("--strict", is_flag=True, help="Also exit with 1 if a value moved.")
+@click.option("--strict", is_flag=True, help="End with 1 if a value moved, too.")
 def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
-    """Show how the run NEW differs from the run OLD.
+    """Show how the results NEW differ from the results OLD.
 
-    Compares verdicts, outcomes, keys, values and settings; - is standard input. A value that was drawn
-    differently has moved if its two intervals are disjoint. Exits with 1 if a verdict or an outcome changed.
+    Verdicts, outcomes, keys, values and settings are compared; - is standard input. A value that was drawn
+    differently has moved if its two intervals are disjoint. The exit status is 1 if a verdict or an outcome
+    changed.
     """
     from verify.citing.compare import FORMS, compare
     from verify.evidence.load import load
@@ -239,14 +235,13 @@ def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
 
 
 @click.command()
-@out_option("site", "Folder to write; if it contains anything but such a site, nothing is written.")
+@out_option("site", "Folder to write to; files in it that are not of such a site are never replaced.")
 @_results
 def site(out: Path, results: Path | None) -> None:
     """Write a run as a static site.
 
-    Each claim and each statement has a page to publish and to link to. Citations lead there once
-    pyproject.toml names the address as site in [tool.sdpa-verify]. The file objects.inv lets intersphinx,
-    MyST and mkdocstrings link to claim:KEY and statement:ID.
+    It has a page for each claim and each statement. Citations link to them if pyproject.toml has the site's address, as site in [tool.sdpa-verify]. By
+    the file objects.inv, Sphinx (intersphinx), MyST and mkdocstrings can link to claim:KEY and statement:ID.
     """
     from verify.citing.configuration import configuration
     from verify.evidence import RunRecord

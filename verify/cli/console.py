@@ -1,18 +1,19 @@
-"""What commands share: how they print results, write pages, complain, and end."""
+"""What commands share: options, how they print results, write pages, complain, and end."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from verify import defaults
 from verify.errors import OutputError
 from verify.files.names import EDITIONS
 from verify.text.escapes import for_terminal, one_line
@@ -34,15 +35,21 @@ def together(*options: Decorator) -> Decorator:
 
 
 def claims_option(text: str) -> Decorator:
-    """Return the option of claim files."""
-    return click.option("--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help=text)
+    """Return the option of claim files, which may be repeated."""
+    return click.option(
+        "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help=f"{text} Repeatable."
+    )
 
 
 def form_option(forms: Sequence[str], default: str = "text") -> Decorator:
     """Return the option of the format in which something is printed or written."""
-    text = "Output format."
     return click.option(
-        "--format", "form", type=click.Choice(forms), default=default, show_default=True, help=text
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=default,
+        show_default=True,
+        help="Output format.",
     )
 
 
@@ -50,6 +57,42 @@ def out_option(folder: str, text: str = "Folder to write to.") -> Decorator:
     """Return the option of where to write, with a default."""
     return click.option("--out", type=PATH, default=Path(folder), show_default=True, metavar="DIR", help=text)
 
+
+junit_option = click.option("--junit", type=PATH, metavar="FILE", help="Also write the outcome as JUnit XML.")
+seed_option = click.option(
+    "--seed", type=int, default=defaults.SEED, show_default=True, help="Seed of all random draws."
+)
+workers_option = click.option(
+    "--workers", type=int, help="Number of worker processes; results do not depend on it.  [default: all]"
+)
+settings_options = together(
+    click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
+    seed_option,
+    click.option(
+        "--profile",
+        default=defaults.PROFILE,
+        show_default=True,
+        metavar="|".join(defaults.PROFILES),
+        help="How closely to measure: to 5%, 1% or 0.2%.",
+    ),
+    click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
+    click.option(
+        "--false-alarm",
+        type=float,
+        default=defaults.FALSE_ALARM,
+        show_default=True,
+        help="Family-wise error rate: the probability that any interval of the run is wrong.",
+    ),
+    click.option(
+        "--power",
+        type=float,
+        default=defaults.POWER,
+        show_default=True,
+        help="Probability that a check is decided by its second interim analysis.",
+    ),
+    claims_option("A claim file of your own, of at most 1 MB."),
+)
+"""Which claims to verify, and how well."""
 
 _LEAST = 80  # columns that are laid out for at least
 
@@ -66,49 +109,54 @@ def say(text: object) -> None:
             click.get_current_context().meta[_UNSAID] = error.strerror
 
 
-def tell(text: object) -> None:
+def tell(text: object, hang: int = 4) -> None:
     """Print a result for people: its lines fit the terminal, and are left whole in a pipe."""
-    say(fitted(str(text), columns(sys.stdout)))
+    say(fitted(str(text), width_of(), hang))
 
 
-def columns(stream: TextIO) -> int | None:
-    """Return how many columns a terminal has, at least 80, as it or the environment says; None of a pipe."""
+def width_of(stream: TextIO | None = None) -> int | None:
+    """Return how many columns a terminal has, at least 80, as it or the environment says; None of a pipe.
+
+    The stream is standard output, unless another is given.
+    """
     if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given):
         return max(_LEAST, int(given))
     try:
-        return max(_LEAST, os.get_terminal_size(stream.fileno()).columns)
+        return max(_LEAST, os.get_terminal_size((stream or sys.stdout).fileno()).columns)
     except (OSError, ValueError):
         return None
 
 
 def fitted(text: str, width: int | None, hang: int = 4) -> str:
-    """Return text whose lines are broken between words, the rest of each set in by ``hang`` more.
+    """Return text whose lines are broken between words.
 
+    The rest of a line hangs below its second column, if that leaves room, else it is set in by ``hang`` more.
     A longer word, such as a key, a path or a digest, is never broken, so that it can be copied.
     """
     if width is None:
         return text
     lines = []
     for line in text.split("\n"):
-        indent = " " * (len(line) - len(line.lstrip()))
-        # Gaps between columns of a line that does not fit say nothing.
-        words = " ".join(line.split())
-        lines.append(line if len(line) <= width else beside(indent, words, width, indent + " " * hang))
+        if len(line) <= width:
+            lines.append(line)
+            continue
+        start = indent = len(line) - len(line.lstrip())
+        # A column ends where two spaces or more stand after a word.
+        column = re.match(r" *\S+(?: \S+)*  +", line)
+        if column and 2 * column.end() <= width:
+            start = column.end()
+        hanging = start if start > indent else indent + hang
+        lines.append(
+            textwrap.fill(
+                " ".join(line[start:].split()),
+                width,
+                initial_indent=line[:start],
+                subsequent_indent=" " * hanging,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
     return "\n".join(lines)
-
-
-def beside(head: str, text: str, width: int | None, indent: str | None = None) -> str:
-    """Return ``text`` behind ``head``; where it takes several lines, they hang below the first word of it."""
-    if width is None:
-        return head + text
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=head,
-        subsequent_indent=" " * len(head) if indent is None else indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def end(status: int) -> None:
@@ -127,7 +175,7 @@ def complain(text: str) -> None:
 def log(text: str, hang: int = 4) -> None:
     """Print a line on standard error; a closed or full standard error is no reason to stop."""
     try:
-        click.echo(fitted(for_terminal(text), columns(sys.stderr), hang), err=True)
+        click.echo(fitted(for_terminal(text), width_of(sys.stderr), hang), err=True)
     except OSError:
         silence(sys.stderr)
 
@@ -137,18 +185,6 @@ def silence(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
-
-
-@contextmanager
-def rendering() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows which part of the report is being made."""
-    if not sys.stderr.isatty():
-        yield lambda phase: log(f"rendering: {phase}")
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("rendering") as status:
-        yield lambda phase: status.update(f"rendering: {phase}")
 
 
 def rendered(
@@ -162,9 +198,17 @@ def rendered(
 
     If a rendering step could not be done, say so and end with its exit status.
     """
+    from rich.console import Console
+
     from verify.report.write import render
 
-    with rendering() as announce:
+    with Console(stderr=True).status("rendering") as status:
+
+        def announce(phase: str) -> None:
+            status.update(f"rendering: {phase}")
+            if not sys.stderr.isatty():
+                log(f"rendering: {phase}")
+
         written = render(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)

@@ -24,6 +24,11 @@ _received = 0  # the number of the first signal
 _over = threading.Event()  # set when nothing is left to interrupt
 
 
+def is_interrupted() -> bool:
+    """Return whether a signal is ending the command."""
+    return bool(_received) and not _over.is_set()
+
+
 def status_after() -> int:
     """Return the exit status of a command that a signal has ended, as shells have it."""
     return 128 + (_received or signal.SIGINT)
@@ -43,11 +48,6 @@ def interruptible() -> Iterator[None]:
         signal.signal(number, _receive)
     try:
         yield
-    except Exception:
-        # Compiled modules make an error of their own of an interruption.
-        if _received:
-            raise KeyboardInterrupt from None
-        raise
     finally:
         if handled:
             _over.set()

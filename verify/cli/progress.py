@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
-from verify.cli.console import beside, columns, say
-from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Verdict
+from verify.cli.console import log, tell
+from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.text.latex import plain
 from verify.text.numbers import counted
 
@@ -25,7 +25,7 @@ _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED:
 
 
 @contextmanager
-def following(begin: Callable[[tuple[str, ...]], None]) -> Iterator[Callbacks]:
+def following(begin: Callable[[tuple[str, ...]], None] = lambda _claims: None) -> Iterator[Callbacks]:
     """Yield callbacks that show a run on standard error; ``begin`` is called before it, with its claims.
 
     Where standard error is no terminal, each verdict is printed as soon as its claim is settled, where there
@@ -64,38 +64,36 @@ def following(begin: Callable[[tuple[str, ...]], None]) -> Iterator[Callbacks]:
             if not is_terminal:
                 settled, total = bar.tasks[task].completed, str(len(names))
                 count = f"{settled:>{len(total)}.0f}/{total} " if len(names) > 1 else ""
-                say(verdict_line(record, max(map(len, names)), count, columns(sys.stdout)))
+                tell(count + verdict_line(record, max(map(len, names))))
 
         yield Callbacks(on_finish, on_begin, on_progress)
 
 
-def closing_lines(record: RunRecord) -> Iterator[str]:
-    """Yield the summary of a whole run: how much it rests on."""
-    if record.run.own_sources or record.run.pack:
+def verdict_line(record: ClaimRecord, width: int) -> str:
+    """Return a claim's mark, id, verdict and reason; ``width`` is that of the longest id."""
+    mark = "✗" if record.derivation.status is Proof.FAILED else _MARKS[record.verdict]
+    return f"{mark} {record.id:<{width}}  {record.verdict}: {record.reason}"
+
+
+def say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
+    """Say what a bar has left unsaid, what became of statements, and how much the run rests on."""
+    if sys.stderr.isatty():
+        width = max((len(claim.id) for claim in record.claims), default=0)
+        for claim in record.claims:
+            tell(verdict_line(claim, width))
+    if own_sources:
+        for statement in record.statements:
+            reasons = " ".join(plain(part.reason) for part in statement.parts if not part.holds)
+            tell(f"{statement.id}: {statement.outcome.replace('-', ' ')}. {reasons}".rstrip(" .") + ".")
         outcomes = Counter(statement.outcome.replace("-", " ") for statement in record.statements)
         counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-        yield f"{counted(len(record.statements), 'statement')}: {counts}"
+        log(f"{counted(len(record.statements), 'statement')}: {counts}")
     if record.claims:
         controls = [control for claim in record.claims for control in claim.controls]
         refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
         checks = f"{record.measured_checks} measured and {record.exact_checks} exact checks"
         rejected = f"{refuted} of {len(controls)} negative controls rejected"
-        yield f"{counted(len(record.claims), 'claim')}: {checks}; {rejected}"
+        log(f"{counted(len(record.claims), 'claim')}: {checks}; {rejected}")
     if stale := [claim.id for claim in record.claims if claim.derivation.stale]:
         which = f"{', '.join(stale)}: what Coq proved, as recorded, is another statement"
-        yield f"{which}; prove it again with python -m verify.proofs --write"
-
-
-def verdict_line(record: ClaimRecord, width: int = 0, count: str = "", columns: int | None = None) -> str:
-    """Return a claim's mark, id, verdict and reason behind a ``count``; ``width`` is that of the longest id.
-
-    Within a number of ``columns`` the reason takes several lines, which start below the verdict.
-    """
-    mark = "✗" if record.derivation.status is Proof.FAILED else _MARKS[record.verdict]
-    return beside(f"{count}{mark} {record.id:<{width}}  ", f"{record.verdict}: {record.reason}", columns)
-
-
-def outcome_line(statement: Statement) -> str:
-    """Return one line on a statement of the user's own: its outcome, and why it does not hold."""
-    reasons = " ".join(plain(part.reason) for part in statement.parts if not part.holds)
-    return f"{statement.id}: {statement.outcome.replace('-', ' ')}. {reasons}".rstrip(" .") + "."
+        log(f"{which}; prove it again with python -m verify.proofs --write")

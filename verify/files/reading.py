@@ -1,6 +1,5 @@
 """Reads what a user gives: files below a stated size, or standard input where that is allowed."""
 
-import errno
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -43,9 +42,13 @@ def read_bytes(path: Path, kind: InputKind) -> bytes:
     Raises:
         VerifyError: it cannot be read, or is too large; of the type of ``kind``.
     """
+    from_standard_input = kind.dash and path == STANDARD_INPUT
+    if from_standard_input and sys.stdin is None:
+        raise kind.error(f"{path}: cannot be read (standard input is closed); {kind.wanted}")
     try:
-        content = _from_standard_input(kind.at_most) if kind.dash and path == STANDARD_INPUT else None
-        content = head(path, kind.at_most + 1) if content is None else content
+        content = (
+            sys.stdin.buffer.read(kind.at_most + 1) if from_standard_input else head(path, kind.at_most + 1)
+        )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise kind.error(f"{path}: cannot be read ({reason}); {kind.wanted}") from error
@@ -62,9 +65,3 @@ def head(path: Path, size: int) -> bytes:
     """
     with path.open("rb") as stream:
         return stream.read(size)
-
-
-def _from_standard_input(at_most: int) -> bytes:
-    if sys.stdin is None:
-        raise OSError(errno.EBADF, "standard input is closed")
-    return sys.stdin.buffer.read(at_most + 1)

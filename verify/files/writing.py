@@ -5,7 +5,6 @@ import errno
 import os
 import secrets
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -78,17 +77,6 @@ def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Yield a new folder for temporary files, which is removed afterwards.
-
-    Raises:
-        OSError: there is no place for temporary files.
-    """
-    with tempfile.TemporaryDirectory(prefix="sdpa-verify-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
-@contextlib.contextmanager
 def environment(**variables: str) -> Iterator[None]:
     """Set environment variables, for child processes and libraries, and put them back afterwards."""
     before = {name: os.environ.get(name) for name in variables}
@@ -108,25 +96,25 @@ def is_read_only(path: Path) -> bool:
     return not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
 
 
-def check_writable(folder: Path, name: str = "results.json") -> None:
-    """Try ``folder`` with an empty file, so that a long run does not end in vain; leave nothing there.
+def check_writable(*paths: Path) -> None:
+    """Try the folders of files with an empty file, so that a long run does not end in vain; leave nothing.
 
     Raises:
-        OutputError: the folder cannot be made or written, or a folder is in the place of the file ``name``.
+        OutputError: a folder cannot be made or written, or a folder is in the place of a file.
     """
-    path = folder / name
-    with _as_output_error(path):
-        if _is_device(path):
-            return
-        made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-        with _beside(path, b"", durably=False):
-            pass
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        # Another process may have written there by now.
-        with contextlib.suppress(OSError):
-            for parent in made:
-                parent.rmdir()
+    for path in paths:
+        with _as_output_error(path):
+            if _is_device(path):
+                continue
+            made = [parent for parent in path.parents if not parent.exists()]
+            with _beside(path, b"", durably=False):
+                pass
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            # Another process may have written there by now.
+            with contextlib.suppress(OSError):
+                for parent in made:
+                    parent.rmdir()
 
 
 def _is_device(path: Path) -> bool:

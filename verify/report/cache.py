@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from verify.errors import OutputError
-from verify.files.writing import environment, temporary_folder, write_together
+from verify.files.writing import environment, write_together
 
 _VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")  # what Fontconfig and Matplotlib look for
 _LARGEST = 50_000_000  # bytes of a file of drawings; a larger file has grown over many runs
@@ -44,8 +45,8 @@ def usable_caches() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         # Where there is no place for temporary files either, each library does what it can.
         with contextlib.suppress(OSError):
-            folder = stack.enter_context(temporary_folder())
-            stack.enter_context(environment(**dict.fromkeys(_VARIABLES, str(folder))))
+            folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            stack.enter_context(environment(**dict.fromkeys(_VARIABLES, folder)))
         yield
 
 

@@ -4,8 +4,10 @@ import contextlib
 import hashlib
 import logging
 import re
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pydyf
@@ -17,7 +19,7 @@ from verify.evidence.load import creation
 from verify.evidence.words import Badge
 from verify.executors.machine import no_garbage_collection
 from verify.files.names import EDITIONS, RUN, shipped_folder
-from verify.files.writing import environment, temporary_folder
+from verify.files.writing import environment
 from verify.report.cards import keys_of
 from verify.report.drawings import draw_figures
 from verify.report.fonts import rules_for_print
@@ -139,7 +141,9 @@ def _sheets(weasyprint: Any) -> Iterator[dict[str, Any]]:
     values = dict(re.findall(r"--(\w+): ([^;]+);", css))
     css = re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], css)
     css += "".join(f".d{depth} {{ vertical-align: {-depth / 100}em; }}" for depth in range(_DEEPEST))
-    with temporary_folder() as fonts._folder, warnings.catch_warnings():
+    temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with temporary as fonts_folder, warnings.catch_warnings():
+        fonts._folder = Path(fonts_folder)
         # It leaves the file of its profile of colours to the collector.
         warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)
         sheets = [weasyprint.CSS(string=text, font_config=fonts) for text in (rules_for_print(), css)]

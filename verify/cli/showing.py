@@ -1,0 +1,148 @@
+"""The commands that show claims: the list of all, one with its derivation, and how long they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verify.cli.console import claims_option, end, settings_options, tell, width_of
+from verify.errors import claim_errors
+
+if TYPE_CHECKING:
+    from verify.spec.claim import Claim
+    from verify.symbolic.chains import Derivation
+
+_GRADES = {
+    "proved": "Proved",
+    "derived": "Derived",
+    "derived-citing": "Derived, citing",
+    "failed": "FAILED",
+    "measured": "Measured only",
+}
+
+
+@click.command(name="list")
+@claims_option("A claim file of your own to list as well.")
+def list_(claim_files: tuple[Path, ...]) -> None:
+    """List the claims by chapter."""
+    from verify.evidence import Proof
+    from verify.evidence.load import shipped
+    from verify.text.latex import plain
+
+    # Those that ship are listed as the reference has them, without SymPy.
+    claims = [
+        (claim.chapter_title, claim.id, claim.title + " (proved)" * (claim.derivation.status is Proof.PROVED))
+        for claim in shipped().claims
+    ]
+    claims += _own(claim_files)
+    width, last = max(len(name) for _, name, _ in claims), None
+    for chapter, name, title in claims:
+        if chapter != last:
+            tell(chapter if last is None else f"\n{chapter}")
+            last = chapter
+        tell(f"  {name:<{width}}  {plain(title)}")
+    end(0)
+
+
+def _own(files: Sequence[Path]) -> Iterator[tuple[str, str, str]]:
+    """Yield chapter, id and title of the claims of the user's own, derived where the title has slots."""
+    if not files:
+        return
+    from verify.claims.chapters import CHAPTERS
+    from verify.engine.catalogue import look_up
+    from verify.evidence import USER
+    from verify.spec.words import has_slot
+
+    known, _ = look_up(files)
+    for name, entry in known.items():
+        if entry.chapter == USER:
+            claim, title = entry.claim, entry.claim.title
+            if has_slot(title):
+                title = claim.words(claim.derived(), ()).fill("title", title)
+            yield CHAPTERS[USER].title, name, title
+
+
+@click.command()
+@click.argument("claim")
+@claims_option("The file of a claim of your own.")
+def show(claim: str, claim_files: tuple[Path, ...]) -> None:
+    """Show a claim with its derivation, and check every line of it.
+
+    The exit status is 1 if a line does not hold.
+    """
+    from verify.engine.catalogue import choose, look_up
+
+    known, _ = look_up(claim_files)
+    (entry,) = choose(known, [claim]).values()
+    with claim_errors(entry.id, entry.origin):
+        derivation = entry.claim.derived()
+        text = page(entry.claim, derivation, width_of() or 80)
+    tell(text, hang=0)
+    end(1 if derivation.problem else 0)
+
+
+def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
+    """Return a claim as text: its words, its chains with what checks and trials say, its exact values.
+
+    The chains are laid out for a ``width``; all other lines are left whole.
+    """
+    from verify.claims.chapters import CHAPTERS
+    from verify.engine.derivations import standing
+    from verify.engine.questions import chain_text
+    from verify.evidence import PROFILES, Proof
+    from verify.proofs.record import theorem_of
+    from verify.text.latex import plain
+    from verify.text.numbers import exact
+
+    facts = () if derivation.problem else claim.exact_values(derivation)
+    measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
+    texts = claim.words(derivation, None if derivation.problem else facts, measured_by).texts()
+    blocks = [
+        f"{claim.id} — {plain(texts['title'])}",
+        f"Chapter: {CHAPTERS[claim.chapter].title}",
+        plain(texts["statement"]),
+        plain(texts["meaning"]),
+    ]
+    main = derivation.main.assumptions if derivation.main else ()
+    stated = [*main, *(assumption.text for assumption in claim.assumptions)]
+    if stated:
+        blocks.append("\n".join(["Assumptions", *(f"  - {plain(text)}" for text in stated)]))
+    for chain in derivation.chains:
+        head = f"Derivation: {plain(chain.title)}" if chain.title else "Derivation"
+        if chain.defines:
+            head += f"\n  Definition: {plain(chain.defines)}"
+        blocks.append(f"{head}\n\n{chain_text(chain, width)}")
+    status, reason = standing(derivation, claim.id)
+    blocks.append(f"{_GRADES[status]}: {reason}")
+    if status is Proof.PROVED:
+        blocks.append(theorem_of(claim.id, derivation))
+    if facts:
+        lines = (f"  {fact.id}: {exact(fact.value)}, {plain(fact.what)}" for fact in facts)
+        blocks.append("\n".join(["Exact values that documents print", *lines]))
+    return "\n\n".join(blocks)
+
+
+@click.command()
+@settings_options
+@click.option("--workers", type=int, help="Number of worker processes to plan for.  [default: all]")
+def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None, **options: Any) -> None:
+    """Estimate how long a run takes.
+
+    The estimate scales the times of the reference run.
+    """
+    from verify.engine import plan as planning
+    from verify.engine.catalogue import choose, look_up
+    from verify.engine.runner import settings
+    from verify.executors.machine import processors
+
+    chosen = settings(**options)
+    known, names = look_up([*claims, *claim_files])
+    tell(planning.plan(choose(known, names), chosen, processors(workers)), hang=0)
+    end(0)
+
+
+COMMANDS = (list_, show, plan)
