@@ -50,9 +50,10 @@ if TYPE_CHECKING:
 def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, **options: Any) -> None:
     """Judge the attention in RECORDING.
 
-    Write audit.json and audit.html. RECORDING is a folder that "record" wrote, or a NumPy archive or safetensors file with arrays q and k. It
-    may also have v, out, mask (True where a key may be seen), bias, sink (one score for each head), the
-    numbers scale, softcap and causal (1 for a causal mask), and intended and intended_mask.
+    Write audit.json and audit.html. RECORDING is a folder that "record" wrote, or a NumPy archive or
+    safetensors file with arrays q and k. It may also have v, out, mask (True where a key may be seen), bias,
+    sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), and intended
+    and intended_mask.
 
     With --against, write comparison.json and comparison.html instead: the first layer and head in which the
     two differ by more than rounding, and in which quantity. The exit status is 0 if nothing differs, 1 if

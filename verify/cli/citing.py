@@ -240,8 +240,9 @@ def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
 def site(out: Path, results: Path | None) -> None:
     """Write a run as a static site.
 
-    It has a page for each claim and each statement. Citations link to them if pyproject.toml has the site's address, as site in [tool.sdpa-verify]. By
-    the file objects.inv, Sphinx (intersphinx), MyST and mkdocstrings can link to claim:KEY and statement:ID.
+    It has a page for each claim and each statement. Citations link to them if pyproject.toml has the site's
+    address, as site in [tool.sdpa-verify]. By the file objects.inv, Sphinx (intersphinx), MyST and
+    mkdocstrings can link to claim:KEY and statement:ID.
     """
     from verify.citing.configuration import configuration
     from verify.evidence import RunRecord
