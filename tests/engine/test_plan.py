@@ -49,4 +49,4 @@ def test_of_a_claim_of_ones_own_no_times_are_known(
     ended = tool("plan", "sqrt-scaling", "--claims", claim_file(), "--profile", "quick")
     assert ended.status == 0
     assert [line.split()[0] for line in ended.out.splitlines()[:2]] == ["claim", "sqrt-scaling"]
-    assert "No times are known of doubled-keys" in " ".join(ended.out.split())
+    assert "Of doubled-keys no times are known" in " ".join(ended.out.split())

@@ -23,10 +23,10 @@ from verify.report.tables import check_table
         (
             64.3,
             0.02,
-            "it lies within ±1% of the prediction around the predicted 64, but leaves that value itself out.",
+            "it lies within the predicted 64 ± 1%, but leaves that value itself out.",
         ),
-        (66, 0.096, "it lies wholly outside ±1% of the prediction around the predicted 64."),
-        (64.02, 0.2, "it is neither within nor outside ±1% of the prediction around the predicted 64."),
+        (66, 0.096, "it lies wholly outside the predicted 64 ± 1%."),
+        (64.02, 0.2, "it is neither within nor outside the predicted 64 ± 1%."),
     ],
 )
 def test_sentences(estimate: float, error: float, ending: str) -> None:

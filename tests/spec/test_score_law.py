@@ -1,5 +1,7 @@
 """The law of a score of normal components: its numbers, and shares of scores that are held against it."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -30,6 +32,13 @@ def test_mixture_and_density_are_one_law(dimension: int) -> None:
     assert value_of(BELOW.subs({x: point, d: dimension})) == pytest.approx(below(dimension, point), abs=1e-11)
     area, _ = integrate.quad(lambdify(z, DENSITY.subs(d, dimension), "scipy"), 0, point, epsabs=1e-13)
     assert 0.5 + area == pytest.approx(below(dimension, point), abs=1e-9)
+
+
+def test_rare_scores_are_as_rare_as_they_are() -> None:
+    """Far out in the law of 16 and of 256 dimensions, by mpmath's quadrature in 30 digits."""
+    point = math.log(65520)
+    assert below(16, -4 * point) == pytest.approx(3.0843330941532e-14, rel=1e-11)
+    assert below(256, -16 * point) == pytest.approx(8.7954700274717e-25, rel=1e-11)
 
 
 def test_shares_are_those_of_each_query_with_its_own_key() -> None:

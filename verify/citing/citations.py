@@ -148,7 +148,7 @@ def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
         result += f", 95% interval {alone}" if alone else ""
         result += f", n = {numbers.count(check.draws)} in {numbers.count(check.blocks)} blocks"
     wanted = words.predicted(check, check.standard_error)
-    result += f"; predicted {wanted}, tolerance {plain(words.tolerance_text(check))}"
+    result += f"; predicted {wanted}, tolerance {plain(words.tolerance_text(check, with_kind=False))}"
     of = "prediction" if check.relation == "=" else "bound"
     against = {
         Proof.MEASURED: f"a {of} that nothing derives",

@@ -175,6 +175,8 @@ def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _En
     """
     names = set(wanted)
     for name in sorted(names - set(claims)):
+        if name.endswith(".py"):
+            raise ClaimError(f"{name}: is a file, and no claim's id; give it with --claims {name}")
         raise ClaimError(unknown("claim", name, claims, "`sdpa-verify list` shows them all"))
     return {name: claim for name, claim in claims.items() if not names or name in names}
 

@@ -61,5 +61,5 @@ def plan(claims: Collection[str], settings: Settings, workers: int = 1) -> str:
         "grows with the samples."
     )
     if unknown := [name for name in claims if name not in run.spent_s]:
-        rests_on += f" No times are known of {', '.join(unknown)}: run --profile quick first."
+        rests_on += f" Of {', '.join(unknown)} no times are known: try `run --profile quick`."
     return "\n".join([*lines, "", rests_on])

@@ -133,16 +133,19 @@ def allowance_text(check: Check) -> str:
     return f"to {numbers.small(check.tolerance)} for {check.tolerance_of}" if exact else ""
 
 
-def tolerance_text(check: Check) -> Prose:
-    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what."""
+def tolerance_text(check: Check, *, with_kind: bool = True) -> Prose:
+    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what.
+
+    ``with_kind`` says before it what kind of bound or threshold it is around.
+    """
     kind = {"derived": "bound", "computed": "threshold, computed", "set": "threshold, not derived"}
     side = {"=": "", "≤": "upper ", "≥": "lower "}[check.relation]
-    bound = side + kind[check.origin] if side or check.is_threshold else ""
+    bound = side + kind[check.origin] if with_kind and (side or check.is_threshold) else ""
     if check.method == "exact" or check.tolerance == 0:
         allowed = allowance_text(check)
         parts = [bound, allowed] if allowed else [bound or "exact"]
         return Prose(", ".join(filter(None, parts)))
-    comma = "," if check.is_threshold else ""
+    comma = "," if bound and check.is_threshold else ""
     because = f", because {check.tolerance_because}" if check.tolerance_because else ""
     return Prose(f"{bound}{comma} {_allowed(check)}{because}".strip())
 
@@ -241,11 +244,14 @@ def _place(check: Check, wanted: str) -> str:
     """Return where the interval lies, of a bound on which side of it."""
     band = _allowed(check)
     if check.relation == "=":
+        is_relative = check.tolerance_of == "the prediction"
+        within = numbers.percent(check.tolerance)
+        around = f"{wanted} ±{numbers.NO_BREAK}{within}" if is_relative else f"{band} around {wanted}"
         return {
             Verdict.CONFIRMED: f"lies within {band} and contains {wanted}",
-            Verdict.APPROXIMATE: f"lies within {band} around {wanted}, but leaves that value itself out",
-            Verdict.REFUTED: f"lies wholly outside {band} around {wanted}",
-            Verdict.UNDECIDED: f"is neither within nor outside {band} around {wanted}",
+            Verdict.APPROXIMATE: f"lies within {around}, but leaves that value itself out",
+            Verdict.REFUTED: f"lies wholly outside {around}",
+            Verdict.UNDECIDED: f"is neither within nor outside {around}",
         }[check.verdict]
     within, beyond = ("below", "above") if check.relation == "≤" else ("above", "below")
     return {

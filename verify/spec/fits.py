@@ -35,7 +35,8 @@ def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
     checks = [check for check in items if isinstance(check, Check) and fnmatchcase(check.id, item.pattern)]
     members, of_fit = [check for check in checks if item.over in check.at], f"fit over {item.pattern!r}"
     if len(members) < 2:
-        raise ClaimError(f"{of_fit}: {len(members)} checks match; a fit needs at least two")
+        have = f"{len(checks)} checks match, {len(members) or 'none'} of them with a value of {item.over}"
+        raise ClaimError(f"{of_fit}: {have}; a fit needs two at least, as in Check(…, {{{item.over}: 8}})")
     if len(members) == 2 and (has_misfit(item) or "curvature" in _wanted(item)):
         raise ClaimError(
             f"{of_fit}: 2 checks match, through which any line goes; add a third, or ask for less with "

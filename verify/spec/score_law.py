@@ -105,7 +105,7 @@ def _transform(
     return of_key, of_query, of_score
 
 
-_TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7
+_TAIL, _STEP, _OF_DEVIATION = 1e-40, 0.05, 0.5
 """Probability left out at either end; step in the logarithm of a length, at most, and over its deviation."""
 
 
@@ -123,7 +123,7 @@ def lengths(dimension: float) -> tuple[Array, Array]:
     """Return lengths of a query of standard normal components, and their probabilities on a fine grid.
 
     The trapezoid rule in the logarithm, where everything is analytic about the real axis and it converges
-    geometrically. The tail beyond either end has a probability of 1e-18.
+    geometrically. The tail beyond either end has a probability of 1e-40: claims ask for shares of 1e-24.
     """
     ends = scipy.special.gammaincinv(dimension / 2, _TAIL), scipy.special.gammainccinv(dimension / 2, _TAIL)
     low, high = np.log(2 * np.array(ends)) / 2
