@@ -27,10 +27,6 @@ class SourcesError(VerifyError):
     """The file of source statements cannot be read or is malformed."""
 
 
-class ResultsError(VerifyError):
-    """A results file cannot be read, is cut short, or has another schema."""
-
-
 class RecordingError(VerifyError):
     """A recording of attention calls cannot be read or made, or its arrays do not fit each other."""
 
@@ -55,10 +51,6 @@ class RenderError(VerifyError):
     """A rendering step could not be done; the results themselves are complete."""
 
     exit_status = 4
-
-
-class WorkerError(VerifyError):
-    """A process ended, or raised an unforeseen error, while it worked on a task."""
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 import verify
 from tests.auditing.calls import attention, write
 from verify.auditing.recording import Call, Layer, Recording
-from verify.errors import RecordingError, ResultsError, SettingsError
+from verify.errors import RecordingError, VerifyError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
 from verify.evidence.load import load_any, load_either
 
@@ -264,7 +264,7 @@ def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "comparison.json"
     path.write_text(record.to_json(), encoding="utf-8")
     assert load_any(path) == record
-    with pytest.raises(ResultsError, match='has no "schema"'):
+    with pytest.raises(VerifyError, match='has no "schema"'):
         load_either(path)
 
 

@@ -48,7 +48,7 @@ def interrupted(process: subprocess.Popen[str], line: str, after: float = 0.0) -
     process.send_signal(signal.SIGINT)
     ended = finish(process)
     assert time.monotonic() - begun < PATIENCE
-    return Ended(ended.status, ended.out, ended.err)
+    return ended
 
 
 def is_interrupted(ended: Ended, number: int = signal.SIGINT) -> None:

@@ -46,7 +46,9 @@ MISUSE = [
     pytest.param(["run", "--seed", "-1"], "seed -1: must not be negative", id="negative-seed"),
     pytest.param(["run", "--workers", "0"], "--workers 0: at least one is needed", id="no-workers"),
     pytest.param(
-        ["list", "--claims", "."], ".: is a folder; give one claim file, and --claims again", id="folder"
+        ["show", "mine", "--claims", "."],
+        ".: is a folder; give one claim file, and --claims again",
+        id="folder",
     ),
     pytest.param(["report", "--title", " "], "title ' ': give some text", id="no-title"),
     pytest.param(["run", "--question", "$\\frac{x$"], "question: has a formula with", id="no-question"),

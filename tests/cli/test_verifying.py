@@ -141,25 +141,18 @@ def test_results_can_be_rendered_elsewhere(
 @pytest.mark.parametrize(
     ("changes", "status", "mark"),
     [
-        pytest.param([], 0, "✓ doubled-keys  confirmed: ", id="confirmed"),
-        pytest.param(
+        ([], 0, "✓ doubled-keys  confirmed: "),
+        (
             [("derived, {d: size})", "derived.start, {d: size}, equals=5 * d)")],
             1,
             "✗ doubled-keys  refuted: ",
-            id="refuted",
         ),
-        pytest.param(
+        (
             [("derived, {d: 8}, equals=2 * d", "4 * E(score**2), {d: 8}, equals=4 * d")],
             3,
             "? doubled-keys  undecided: ",
-            id="undecided",
         ),
-        pytest.param(
-            [(".then(4 * d", ".then(4 * d + 1")],
-            1,
-            "✗ doubled-keys  undecided: the derivation failed",
-            id="a line that does not follow",
-        ),
+        ([(".then(4 * d", ".then(4 * d + 1")], 1, "✗ doubled-keys  undecided: the derivation failed"),
     ],
 )
 def test_the_exit_status_says_the_outcome(
@@ -184,28 +177,18 @@ def test_the_exit_status_says_the_outcome(
 
 
 def test_rendering_says_the_outcome(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """0 confirmed, 1 refuted or not derived, 3 undecided, as the run that is rendered."""
+    """0 confirmed, 1 refuted or not derived, 3 undecided, as the run; 4 where the report is not complete."""
     monkeypatch.setattr(write, "render", lambda *_: Written((), {}, None))
     statuses = set()
+    path = tmp_path / "results.json"
     for claim in CLAIMS:
         run = record(claim, statements=())
-        path = tmp_path / f"{claim.id}.json"
         path.write_text(run.to_json(), encoding="utf-8")
         ended = tool("render", path)
         assert ended.status == run.exit_status
         statuses.add(ended.status)
     assert statuses == {0, 1, 3}
-
-
-def test_a_step_that_cannot_be_rendered_has_its_own_status(
-    tool: Tool, tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Exit status 4 says that the results are there, and the report is not complete."""
-    results = tmp_path / "results.json"
-    results.write_text(small.to_json(), encoding="utf-8")
     problem = RenderError("no ink; buy some")
-    monkeypatch.setattr(write, "render", lambda *_: Written((results,), {"figures": 1.0}, problem))
-    ended = tool("render", results)
-    assert ended.status == 4
-    assert ended.complaint == "no ink; buy some"
-    assert ended.out == f"{results}\n"
+    monkeypatch.setattr(write, "render", lambda *_: Written((path,), {"figures": 1.0}, problem))
+    ended = tool("render", path)
+    assert (ended.status, ended.complaint, ended.out) == (4, "no ink; buy some", f"{path}\n")

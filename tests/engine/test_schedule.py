@@ -18,7 +18,7 @@ from verify.engine.runner import settings
 from verify.engine.schedule import RunProgress, Schedule
 from verify.engine.store import Store
 from verify.engine.tasks import perform, versions
-from verify.errors import ClaimError, SettingsError, WorkerError
+from verify.errors import ClaimError, SettingsError, VerifyError
 from verify.executors.machine import threads_of
 from verify.executors.workers import Workers
 
@@ -133,11 +133,11 @@ def test_a_lost_task_is_one_line(tmp_path: Path) -> None:
             future.set_running_or_notify_cancel()
             return future
 
-    with pytest.raises(WorkerError, match=r"^a task was lost with its worker \(Cancel.*\); run it again$"):
+    with pytest.raises(VerifyError, match=r"^a task was lost with its worker \(Cancel.*\); run it again$"):
         settled(Losing())
     with (
         Store(tmp_path / "store.sqlite") as store,
-        pytest.raises(WorkerError, match=r"; run it again: it goes on from the cache$"),
+        pytest.raises(VerifyError, match=r"; run it again: it goes on from the cache$"),
     ):
         settled(Losing(), store)
 
@@ -159,7 +159,7 @@ def test_a_task_is_done_with_the_same_version() -> None:
     assert perform(versions(), pickle.dumps((abs, (-3,)))) == 3
     with pytest.raises(ClaimError, match=r"^wrong$"):
         perform(versions(), pickle.dumps((complain, ("wrong",))))
-    with pytest.raises(WorkerError, match="ValueError: invalid literal"):
+    with pytest.raises(VerifyError, match="ValueError: invalid literal"):
         perform(versions(), pickle.dumps((int, ("x",))))
-    with pytest.raises(WorkerError, match="SystemExit: 3"):
+    with pytest.raises(VerifyError, match="SystemExit: 3"):
         perform(versions(), pickle.dumps((sys.exit, (3,))))

@@ -11,7 +11,7 @@ import pytest
 from tests.auditing.records import bad, good
 from tests.evidence.test_load import refused
 from tests.report.records import record
-from verify.errors import ResultsError
+from verify.errors import VerifyError
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord, summary_lines, together, where
 from verify.evidence.load import json_schema, load, load_audit, load_either
 
@@ -62,9 +62,9 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     audit = tmp_path / "audit.json"
     audit.write_text(SMALL.to_json(), encoding="utf-8")
     for path in (tmp_path, tmp_path / "none.json"):
-        with pytest.raises(ResultsError, match=r"cannot be read .*; give the audit.json"):
+        with pytest.raises(VerifyError, match=r"cannot be read .*; give the audit.json"):
             load_audit(path)
-    with pytest.raises(ResultsError, match=r'has no "schema"; give the results.json'):
+    with pytest.raises(VerifyError, match=r'has no "schema"; give the results.json'):
         load(audit)
 
 

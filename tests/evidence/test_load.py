@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.auditing.records import bad
 from tests.report.records import PAIRWISE, record
 from tests.strategies import examples
-from verify.errors import ResultsError
+from verify.errors import VerifyError
 from verify.evidence import RunRecord
 from verify.evidence.load import json_schema, load
 
@@ -86,7 +86,7 @@ DAMAGES = [
 def refused(read: Callable[[Path], object], path: Path, text: str, message: str) -> None:
     """Check that a text is no record: one line starts with the path, and names the place and the fix."""
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ResultsError, match=message) as caught:
+    with pytest.raises(VerifyError, match=message) as caught:
         read(path)
     said = str(caught.value)
     assert said.startswith(f"{path}: ")
@@ -104,7 +104,7 @@ def test_a_binary_file(tmp_path: Path) -> None:
     """A PDF given by mistake is no text file."""
     path = tmp_path / "report.pdf"
     path.write_bytes(b"%PDF-1.7\n\xe2\xe3\xcf\xd3")
-    with pytest.raises(ResultsError, match=r"report\.pdf: line 2: is not text in UTF-8; give"):
+    with pytest.raises(VerifyError, match=r"report\.pdf: line 2: is not text in UTF-8; give"):
         load(path)
 
 
@@ -114,5 +114,5 @@ def test_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, length: int) -> 
     """A file cut short at any character is refused."""
     path = tmp_path_factory.mktemp("cut") / "results.json"
     path.write_text(SMALL.to_json()[:length], encoding="utf-8")
-    with pytest.raises(ResultsError, match="not complete JSON"):
+    with pytest.raises(VerifyError, match="not complete JSON"):
         load(path)

@@ -18,24 +18,17 @@ SMALL = InputKind(2_000_000, CitationError, "give a page", dash=True)
 
 
 def odd_files(folder: Path) -> None:
-    """Make a folder and a loop of links."""
+    """Make files of the largest size and one byte more, a folder and a loop of links."""
+    (folder / "largest").write_bytes(b"x" * SMALL.at_most)
+    (folder / "larger").write_bytes(b"x" * (SMALL.at_most + 1))
     (folder / "folder").mkdir()
     (folder / "loop").symlink_to(folder / "loop")
-
-
-def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
-    """One byte more is not."""
-    path = tmp_path / "page"
-    path.write_bytes(b"x" * SMALL.at_most)
-    assert len(read_bytes(path, SMALL)) == SMALL.at_most
-    path.write_bytes(b"x" * (SMALL.at_most + 1))
-    with pytest.raises(CitationError, match=r"page: is larger than 2 MB; give a page"):
-        read_bytes(path, SMALL)
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
+        ("larger", "larger: is larger than 2 MB; give a page"),
         ("none", "No such file or directory"),
         ("folder", "Is a directory"),
         ("loop", "Too many levels of symbolic links"),
@@ -44,8 +37,9 @@ def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, reason: str) -> None:
-    """Without reading to its end what has none."""
+    """Without reading to its end what has none; a file of the largest size is read."""
     odd_files(tmp_path)
+    assert len(read_bytes(tmp_path / "largest", SMALL)) == SMALL.at_most
     with pytest.raises(CitationError, match=reason):
         read_bytes(tmp_path / name, SMALL)
 
@@ -53,13 +47,11 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, reason: str) 
 def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dash stands for it where it may; it has a largest size as well, and may be closed."""
     dash = type(tmp_path)("-")
-    for content in (b"text", b"x" * (SMALL.at_most + 1)):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        if len(content) <= SMALL.at_most:
-            assert read_text(dash, SMALL) == "text"
-        else:
-            with pytest.raises(CitationError, match="larger than 2 MB"):
-                read_text(dash, SMALL)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"text")))
+    assert read_text(dash, SMALL) == "text"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * (SMALL.at_most + 1))))
+    with pytest.raises(CitationError, match="larger than 2 MB"):
+        read_text(dash, SMALL)
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(CitationError, match="standard input is closed"):
         read_text(dash, SMALL)
@@ -72,7 +64,7 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("values", "--results"),
         ("render",),
-        ("list", "--claims"),
+        ("show", "mine", "--claims"),
         ("run", "score-variance", "--sources"),
         ("cite", "score-variance", "--results"),
         ("export", "--results"),
@@ -102,25 +94,15 @@ def test_results_come_through_standard_input(
     assert "20170612" in ended.out
 
 
-NAMES = ("templates", "data", "reference")
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a package that has nothing beside it."""
-    folder = tmp_path / "site-packages" / "verify"
-    folder.mkdir(parents=True)
-    monkeypatch.setattr(names, "_PACKAGE", folder)
-    return folder
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_wheel_has_them_in_the_package(package: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["templates", "data", "reference"])
+def test_a_wheel_has_them_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Where both are there, the package's own are the ones that belong to it."""
+    package = tmp_path / "site-packages" / "verify"
+    monkeypatch.setattr(names, "_PACKAGE", package)
     own = package / f"_{name}"
-    own.mkdir()
-    for beside in ("templates", "data", "reports/reference"):
-        (package.parent / beside).mkdir(parents=True)
+    beside = package.parent / ("reports/reference" if name == "reference" else name)
+    for folder in (own, beside):
+        folder.mkdir(parents=True)
     assert shipped_folder(name) == own
     own.rmdir()
-    assert shipped_folder(name) == package.parent / ("reports/reference" if name == "reference" else name)
+    assert shipped_folder(name) == beside

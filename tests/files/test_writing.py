@@ -36,17 +36,6 @@ def interrupt(*_: Any, **__: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_files_have_the_users_permissions(tmp_path: Path) -> None:
-    """A report is as readable as the umask says, not private as a temporary file."""
-    before = os.umask(0o027)
-    try:
-        write_whole(tmp_path / "report.html", NEW)
-        assert os.umask(0o027) == 0o027
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "report.html").stat().st_mode) == 0o640
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 @pytest.mark.parametrize(("failure", "raised"), [(full_disk, OutputError), (interrupt, KeyboardInterrupt)])
 def test_a_failure_leaves_the_old_file_alone(
@@ -107,36 +96,38 @@ def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    """Its goal is replaced, be it there or not."""
-    (tmp_path / "goal").write_bytes(b"old")
+    """Its goal is replaced, be it there or not; links in a circle lead nowhere, and stay."""
+    (tmp_path / "goal").write_bytes(OLD)
     for goal in ("goal", "new"):
         link = tmp_path / f"to-{goal}"
         link.symlink_to(goal)
-        write_whole(link, b"content")
+        write_whole(link, NEW)
         assert link.is_symlink()
-        assert (tmp_path / goal).read_bytes() == b"content"
-
-
-def test_links_in_a_circle_are_reported(tmp_path: Path) -> None:
-    """They lead nowhere, and stay."""
+        assert (tmp_path / goal).read_bytes() == NEW
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(OutputError, match=r"a: cannot be written \(Too many levels"):
-        write_whole(tmp_path / "a", b"content")
+        write_whole(tmp_path / "a", NEW)
     assert (tmp_path / "a").is_symlink()
 
 
 def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
-    """What only its owner may read stays so; what is read-only is not replaced."""
-    path = tmp_path / "private"
-    path.write_bytes(b"old")
+    """A new file is as readable as the umask says, not private; what is read-only stays."""
+    path = tmp_path / "results.json"
+    before = os.umask(0o027)
+    try:
+        write_whole(path, OLD)
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
     path.chmod(0o600)
-    write_whole(path, b"new")
-    assert path.stat().st_mode & 0o777 == 0o600
+    write_whole(path, NEW)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o444)
     with pytest.raises(OutputError, match="it is read-only"):
-        write_whole(path, b"newer")
-    assert path.read_bytes() == b"new"
+        write_whole(path, OLD)
+    assert path.read_bytes() == NEW
 
 
 def test_what_is_no_file_of_its_own_is_appended_to(tmp_path: Path) -> None:
@@ -175,25 +166,16 @@ def test_a_folder_is_written_and_lists_its_files(tmp_path: Path) -> None:
     assert tree(out) == {"index.html": NEW, "mine": OLD, ".marker": b"index.html\n"}
 
 
-def test_a_file_of_somebody_elses_is_not_replaced(tmp_path: Path) -> None:
-    """Nor is anything else written; a file in the place of the folder stays, too."""
+def test_what_cannot_be_written_leaves_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's file, a file in the place of the folder, a full disk: all files are as they were."""
     out = tmp_path / "out"
     out.mkdir()
     (out / "index.html").write_bytes(OLD)
     with pytest.raises(OutputError, match=r"out: holds 'index\.html', which is not what was written there"):
         write_folder(out, FILES, ".marker")
-    assert tree(out) == {"index.html": OLD}
     with pytest.raises(OutputError, match=r"index\.html.*: cannot be written \(Not a directory\)"):
         write_folder(out / "index.html", FILES, ".marker")
-
-
-def test_what_cannot_be_written_leaves_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk: all files are as they were."""
-    out = tmp_path / "out"
-    write_folder(out, FILES, ".marker")
-    before = tree(out)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full_disk)
-        with pytest.raises(OutputError, match=r"cannot be written .*; free space"):
-            write_folder(out, {"new": NEW}, ".marker")
-    assert tree(out) == before
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OutputError, match=r"cannot be written .*; free space"):
+        write_folder(out, {"new": NEW}, ".marker")
+    assert tree(out) == {"index.html": OLD}

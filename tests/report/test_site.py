@@ -13,7 +13,7 @@ from tests.auditing.records import good
 from tests.report.browser import IN_A_BROWSER, opened
 from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
 from tests.tool import Ended
-from verify.errors import ResultsError
+from verify.errors import VerifyError
 from verify.evidence.load import load
 from verify.files.writing import write_folder, write_whole
 from verify.report.site import MARKER, site_files
@@ -88,7 +88,7 @@ def test_every_link_leads_somewhere_and_none_leaves(made: dict[str, bytes]) -> N
 
 def test_an_audit_has_no_site() -> None:
     """One line says so."""
-    with pytest.raises(ResultsError, match=r"site: is made of a run only; give a results\.json"):
+    with pytest.raises(VerifyError, match=r"site: is made of a run only; give a results\.json"):
         site_files(good())
 
 

@@ -84,7 +84,7 @@ def values(record: Evidence | Path | str) -> Values:
     ``float`` and in f-strings such as ``f"{slope:.3f}"``.
 
     Raises:
-        ResultsError: the file cannot be read.
+        VerifyError: the file cannot be read.
     """
     return by_key(load_either(Path(record)) if isinstance(record, str | Path) else record)
 

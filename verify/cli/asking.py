@@ -25,7 +25,6 @@ Examples:
 @click.option(
     "--law",
     default="normal",
-    show_default=True,
     metavar="LAW",
     help="The distribution of all components: normal, uniform, rademacher, laplace, exponential, t(9) or "
     "cauchy. It has mean 0 and variance 1, unless mean and standard deviation are given, as in normal(0, 2), "

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     "--mask",
     "intended_mask",
     default="",
+    show_default=False,
     metavar="MASK",
     help="The intended mask: none, causal, window=W or chunk=W.",
 )
@@ -89,19 +90,9 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module's name, as for python -m.")
 @out_option("recording")
 @click.option(
-    "--max-sequences",
-    type=int,
-    default=200,
-    show_default=True,
-    help="Sequences to record of each layer; all others count as not seen.",
+    "--max-sequences", default=200, help="Sequences to record of each layer; all others count as not seen."
 )
-@click.option(
-    "--max-bytes",
-    type=int,
-    default=2_000_000_000,
-    show_default=True,
-    help="Bytes to record of all layers together.",
-)
+@click.option("--max-bytes", default=2_000_000_000, help="Bytes to record of all layers together.")
 @click.option(
     "--inputs",
     is_flag=True,
@@ -139,23 +130,20 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
 
 @click.command()
 @click.argument("function", metavar="MODULE:FUNCTION")
-@click.option("--d-k", type=int, default=64, show_default=True, help="Width of a head.")
-@click.option("--heads", type=int, default=4, show_default=True, help="Number of heads of queries.")
+@click.option("--d-k", default=64, help="Width of a head.")
+@click.option("--heads", default=4, help="Number of heads of queries.")
 @click.option("--key-heads", type=int, help="Number of heads of keys and values.  [default: that of --heads]")
 @click.option(
     "--layout",
     type=click.Choice(["bhtd", "bthd"]),
     default="bhtd",
-    show_default=True,
     help="Order of the arrays' axes: b sequences, h heads, t tokens, d components.",
 )
 @click.option("--device", metavar="NAME", help="Call it with PyTorch tensors on this device, such as cuda.")
 @click.option(
     "--gradient", is_flag=True, help="Also compare the gradients of q, k and v with the formula's (PyTorch)."
 )
-@click.option(
-    "--intended", metavar="EXPRESSION", default="1/sqrt(d)", show_default=True, help="The intended scale."
-)
+@click.option("--intended", metavar="EXPRESSION", default="1/sqrt(d)", help="The intended scale.")
 @click.option("--causal/--not-causal", default=None, help="End with 1 unless it is causal, or is not.")
 @click.option(
     "--groups",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli.console import PATH, end, form_option, out_option, say, tell
-from verify.errors import CitationError, ResultsError
+from verify.errors import CitationError, VerifyError
 
 if TYPE_CHECKING:
     from verify.citing.values import Evidence
@@ -60,10 +60,17 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 @click.option(
     "--url",
     default="",
+    show_default=False,
     metavar="URL",
     help="Address of the published report: its page, its folder or a DOI.",
 )
-@click.option("--doi", default="", metavar="DOI", help="DOI of the results, such as 10.5281/zenodo.1234567.")
+@click.option(
+    "--doi",
+    default="",
+    show_default=False,
+    metavar="DOI",
+    help="DOI of the results, such as 10.5281/zenodo.1234567.",
+)
 @_results
 def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None:
     """Print a citation of what KEY names.
@@ -104,13 +111,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 @form_option(OUTCOMES)
 @_results
 def check_docs(
-    documents: tuple[Path, ...],
-    results: Path | None,
-    form: str,
-    *,
-    write: bool,
-    diff: bool,
-    strict: bool,
+    documents: tuple[Path, ...], results: Path | None, form: str, *, write: bool, diff: bool, strict: bool
 ) -> None:
     """Compare quotations in documents with the results.
 
@@ -140,7 +141,7 @@ def check_docs(
     files, record = find_documents(wanted), _present(results)
     is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
     if is_coarse and not results and not settings.results:
-        raise ResultsError(
+        raise VerifyError(
             f"{LAST_RUN}: is of a quick run, with which documents are compared only if it is named; name "
             'the results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
         )
@@ -190,14 +191,8 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 
 
 @click.command()
-@click.argument("claim", metavar="CLAIM")
-@click.option(
-    "--out",
-    type=PATH,
-    default=Path(),
-    metavar="DIR",
-    help="Folder to write to.  [default: the current folder]",
-)
+@click.argument("claim")
+@out_option(".")
 @_results
 def badge(claim: str, out: Path, results: Path | None) -> None:
     """Write a badge with a claim's verdict, CLAIM.svg."""

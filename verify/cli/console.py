@@ -43,25 +43,16 @@ def claims_option(text: str) -> Decorator:
 
 def form_option(forms: Sequence[str], default: str = "text") -> Decorator:
     """Return the option of the format in which something is printed or written."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(forms),
-        default=default,
-        show_default=True,
-        help="Output format.",
-    )
+    return click.option("--format", "form", type=click.Choice(forms), default=default, help="Output format.")
 
 
 def out_option(folder: str, text: str = "Folder to write to.") -> Decorator:
     """Return the option of where to write, with a default."""
-    return click.option("--out", type=PATH, default=Path(folder), show_default=True, metavar="DIR", help=text)
+    return click.option("--out", type=PATH, default=Path(folder), metavar="DIR", help=text)
 
 
 junit_option = click.option("--junit", type=PATH, metavar="FILE", help="Also write the outcome as JUnit XML.")
-seed_option = click.option(
-    "--seed", type=int, default=defaults.SEED, show_default=True, help="Seed of all random draws."
-)
+seed_option = click.option("--seed", default=defaults.SEED, help="Seed of all random draws.")
 workers_option = click.option(
     "--workers", type=int, help="Number of worker processes; results do not depend on it.  [default: all]"
 )
@@ -71,23 +62,18 @@ settings_options = together(
     click.option(
         "--profile",
         default=defaults.PROFILE,
-        show_default=True,
         metavar="|".join(defaults.PROFILES),
         help="How closely to measure: to 5%, 1% or 0.2%.",
     ),
     click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
     click.option(
         "--false-alarm",
-        type=float,
         default=defaults.FALSE_ALARM,
-        show_default=True,
         help="Family-wise error rate: the probability that any interval of the run is wrong.",
     ),
     click.option(
         "--power",
-        type=float,
         default=defaults.POWER,
-        show_default=True,
         help="Probability that a check is decided by its second interim analysis.",
     ),
     claims_option("A claim file of your own, of at most 1 MB."),

@@ -16,7 +16,8 @@ from verify.version import __version__
 
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, no_args_is_help=False
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+    no_args_is_help=False,
 )
 @click.version_option(__version__, prog_name="sdpa-verify")
 def cli() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,44 +25,22 @@ _GRADES = {
 
 
 @click.command(name="list")
-@claims_option("A claim file of your own to list as well.")
-def list_(claim_files: tuple[Path, ...]) -> None:
-    """List the claims by chapter."""
+def list_() -> None:
+    """List the claims that ship, by chapter."""
     from verify.evidence import Proof
     from verify.evidence.load import shipped
     from verify.text.latex import plain
 
-    # Those that ship are listed as the reference has them, without SymPy.
-    claims = [
-        (claim.chapter_title, claim.id, claim.title + " (proved)" * (claim.derivation.status is Proof.PROVED))
-        for claim in shipped().claims
-    ]
-    claims += _own(claim_files)
-    width, last = max(len(name) for _, name, _ in claims), None
-    for chapter, name, title in claims:
-        if chapter != last:
-            tell(chapter if last is None else f"\n{chapter}")
-            last = chapter
-        tell(f"  {name:<{width}}  {plain(title)}")
+    # As the reference has them, without SymPy.
+    claims = shipped().claims
+    width, chapter = max(len(claim.id) for claim in claims), None
+    for claim in claims:
+        if claim.chapter_title != chapter:
+            tell(claim.chapter_title if chapter is None else f"\n{claim.chapter_title}")
+            chapter = claim.chapter_title
+        ending = " (proved)" if claim.derivation.status is Proof.PROVED else ""
+        tell(f"  {claim.id:<{width}}  {plain(claim.title)}{ending}")
     end(0)
-
-
-def _own(files: Sequence[Path]) -> Iterator[tuple[str, str, str]]:
-    """Yield chapter, id and title of the claims of the user's own, derived where the title has slots."""
-    if not files:
-        return
-    from verify.claims.chapters import CHAPTERS
-    from verify.engine.catalogue import look_up
-    from verify.evidence import USER
-    from verify.spec.words import has_slot
-
-    known, _ = look_up(files)
-    for name, entry in known.items():
-        if entry.chapter == USER:
-            claim, title = entry.claim, entry.claim.title
-            if has_slot(title):
-                title = claim.words(claim.derived(), ()).fill("title", title)
-            yield CHAPTERS[USER].title, name, title
 
 
 @click.command()

@@ -36,20 +36,14 @@ edition_option = click.option(
     "--edition",
     type=click.Choice(EDITIONS),
     default=EDITIONS[0],
-    show_default=True,
     help="Which PDF: report.pdf with at most 14 pages; report-brief.pdf, a hand-out of up to three; or "
     "report-full.pdf with all the evidence.",
 )
-words_options = together(
+run_options = together(
+    settings_options,
     click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
     click.option("--question", metavar="TEXT", help="The question that its first page answers."),
     click.option("--author", metavar="NAME", help="Author of the report."),
-)
-"""The words of the report that its user may choose."""
-
-run_options = together(
-    settings_options,
-    words_options,
     workers_option,
     click.option(
         "--cluster", metavar="HOST:PORT", help="Use the workers of the Dask cluster with this scheduler."
@@ -73,7 +67,7 @@ run_options = together(
     out_option("reports"),
     click.option("--force", is_flag=True, help="Replace results in DIR even if they have other claims."),
 )
-"""Which claims to verify and how well, with how many processes, for which statements, and where to."""
+"""Which claims to verify and how well, the words of the report, and where to write."""
 
 
 @click.command()
@@ -132,8 +126,7 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
-@words_options
-def render(results: Path, out: Path | None, edition: str, **words: str | None) -> None:
+def render(results: Path, out: Path | None, edition: str) -> None:
     """Make the report again from RESULTS.
 
     Nothing is derived or drawn. RESULTS is a results.json, audit.json or comparison.json of at most 128 MB,
@@ -142,13 +135,6 @@ def render(results: Path, out: Path | None, edition: str, **words: str | None) -
     from verify.evidence.load import load_any
 
     record = load_any(results)
-    if any(text is not None for text in words.values()):
-        from verify.engine.runner import presentation
-        from verify.evidence import RunRecord
-
-        if not isinstance(record, RunRecord):
-            raise click.UsageError("--title, --question and --author: only a run's report has them")
-        record = record.presented(presentation(**words))
     rendered(record, out or results.parent, edition=edition)
     end(record.exit_status)
 

@@ -22,7 +22,7 @@ from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate
 from verify.engine.preparing import Work
 from verify.engine.store import Store
 from verify.engine.tasks import key, perform, versions
-from verify.errors import VerifyError, WorkerError, described
+from verify.errors import VerifyError, described
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.blocks import Chunk, Drawn, Sums
 
@@ -241,7 +241,7 @@ class Schedule:
                 raise
             except Exception as error:
                 after = "run it again" + (": it goes on from the cache" if self._store else "")
-                raise WorkerError(f"a task was lost with its worker ({described(error)}); {after}") from error
+                raise VerifyError(f"a task was lost with its worker ({described(error)}); {after}") from error
             self._advance(steps, (number, result))
 
     def _report(self, **more: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg  # noqa: F401 - its library is among those that versions names
 
 from verify.engine.catalogue import ClaimFile, Entry, InMemoryClaim
-from verify.errors import SettingsError, VerifyError, WorkerError, described
+from verify.errors import SettingsError, VerifyError, described
 from verify.executors.machine import linear_algebra
 from verify.proofs import RECORD
 from verify.version import __version__
@@ -71,4 +71,4 @@ def perform(wanted: dict[str, str], task: bytes) -> Any:
     except (KeyboardInterrupt, VerifyError):
         raise
     except BaseException as error:  # noqa: BLE001 - a claim file may do anything
-        raise WorkerError(described(error)) from None
+        raise VerifyError(described(error)) from None

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from pydantic import ValidationError
 
 from verify.defaults import PROFILES
-from verify.errors import ResultsError, what_is_wrong
+from verify.errors import VerifyError, what_is_wrong
 from verify.evidence import Calibration, FalseClaims, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
@@ -102,7 +102,7 @@ def load(path: Path) -> RunRecord:
     """Read a results file; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
+        VerifyError: it is missing, not JSON, cut short, changed, or has another schema.
     """
     return cast("RunRecord", _loaded(path, _RESULTS))
 
@@ -126,7 +126,7 @@ def present(path: Path | None) -> RunRecord | AuditRecord:
     """Read the results or the audit in ``path``; None means the last run's results, else the reference.
 
     Raises:
-        ResultsError: there are none, or they cannot be read.
+        VerifyError: there are none, or they cannot be read.
     """
     if path is not None:
         return load_either(path)
@@ -159,21 +159,21 @@ def stored_table(kind: type[_Table]) -> _Table:
 def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
     """Return the record in a file that is of one of these kinds, as its schema says."""
     path, wanted = Path(path), f"give {' or '.join(kind.wanted for kind in kinds)}"
-    text = read_text(path, InputKind(_AT_MOST, ResultsError, wanted, dash=True))
+    text = read_text(path, InputKind(_AT_MOST, VerifyError, wanted, dash=True))
     try:
         content = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         what = f"line {error.lineno}: not complete JSON ({error.msg})"
-        raise ResultsError(f"{path}: {what}; run `{kinds[0].command}` to write it again") from error
+        raise VerifyError(f"{path}: {what}; run `{kinds[0].command}` to write it again") from error
     except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: is not a results file; {wanted}") from error
+        raise VerifyError(f"{path}: is not a results file; {wanted}") from error
     keys = content.keys() if isinstance(content, dict) else ()
     kind = next((kind for kind in kinds if kind.schema in keys), None)
     if kind is None:
-        raise ResultsError(f'{path}: has no "{kinds[0].schema}"; {wanted}')
+        raise VerifyError(f'{path}: has no "{kinds[0].schema}"; {wanted}')
     version = kind.record.model_fields["schema_version"].default
     if (schema := content[kind.schema]) != version:
-        raise ResultsError(
+        raise VerifyError(
             f"{path}: {kind.schema} {json.dumps(schema)[:20]}, this version reads {kind.schema} "
             f"{version}; install the sdpa-verify that wrote it, or run `{kind.command}` again"
         )
@@ -181,7 +181,7 @@ def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
     try:
         record = kind.record.model_validate(content)
     except ValidationError as error:
-        raise ResultsError(f"{path}: {what_is_wrong(error)}; {again}") from error
+        raise VerifyError(f"{path}: {what_is_wrong(error)}; {again}") from error
     if record.seal != seal_of(content):
-        raise ResultsError(f"{path}: changed since it was written; {again}")
+        raise VerifyError(f"{path}: changed since it was written; {again}")
     return record

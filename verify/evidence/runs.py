@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -342,13 +342,6 @@ class RunRecord(Sealed):
         """Return the claims as a table, which notebooks show."""
         rows = ((claim.id, claim.derivation.status, claim.verdict, claim.reason) for claim in self.claims)
         return table(("claim", "derivation", "measurement", "reason"), rows)
-
-    def presented(self, given: Presentation) -> Self:
-        """Return this record with the words of its report; of those not given, it keeps what it has."""
-        words = self.run.presentation.model_dump() | given.model_dump(exclude_none=True)
-        presentation = Presentation.model_validate(words)
-        run = self.run.model_copy(update={"presentation": presentation})
-        return self.model_copy(update={"run": run}).sealed()
 
     def fails(self, statement: Statement) -> bool:
         """Return whether a statement is misprinted or wrong, and not one that ships and is known to be."""

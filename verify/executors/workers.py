@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from types import ModuleType
 from typing import Any
 
-from verify.errors import VerifyError, WorkerError
+from verify.errors import VerifyError
 from verify.executors.machine import keep_freed, processors
 
 
@@ -99,7 +99,7 @@ def worker_errors() -> Iterator[None]:
     try:
         yield
     except BrokenExecutor as error:
-        raise WorkerError("a process has ended, as the system may do when memory runs out") from error
+        raise VerifyError("a process has ended, as the system may do when memory runs out") from error
 
 
 @contextlib.contextmanager

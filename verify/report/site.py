@@ -11,7 +11,7 @@ from typing import Any
 from verify.citing.citations import place_on_site
 from verify.citing.summaries import as_svg
 from verify.citing.values import SOURCE
-from verify.errors import ResultsError
+from verify.errors import VerifyError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import origin
@@ -61,11 +61,11 @@ def site_files(
     ``shown`` is what pages show, if more than the record.
 
     Raises:
-        ResultsError: this is no run.
+        VerifyError: this is no run.
         RenderError: a formula or figure cannot be drawn.
     """
     if not isinstance(record, RunRecord):
-        raise ResultsError("site: is made of a run only; give a results.json")
+        raise VerifyError("site: is made of a run only; give a results.json")
     report, formulas, figures = Report(shown or record), Formulas(), draw_figures(record, workers)
     pages, styled = {}, ""
     for path, (template, given) in _pages(report).items():
