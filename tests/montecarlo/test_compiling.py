@@ -17,32 +17,9 @@ from verify.errors import ClaimError
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.compiling import Column, moments_of_scores
 from verify.montecarlo.distributions import NORMAL, Array
-from verify.symbolic.vocabulary import (
-    Dot,
-    Entropy,
-    Family,
-    Index,
-    Indicator,
-    Largest,
-    LogSumExp,
-    Softmax,
-    a,
-    b,
-    d,
-    e,
-    i,
-    j,
-    k,
-    l,
-    m,
-    n,
-    q,
-    s,
-    score,
-    score_of,
-    sigma,
-    squares,
-)
+from verify.symbolic.vocabulary import Dot, Entropy, Family, Index, Indicator, Largest, LogSumExp
+from verify.symbolic.vocabulary import Softmax, a, b, d, e, i, j, k, l, m, n, q, s, score, score_of
+from verify.symbolic.vocabulary import sigma, squares
 
 SIZES = {d: 3, m: 4, n: 5}
 LAWS = ((q, NORMAL), (k, NORMAL), (s, NORMAL))

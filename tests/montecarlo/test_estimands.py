@@ -8,20 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import (
-    at_least,
-    component,
-    named,
-    ratio,
-    sample_of,
-    score_variance,
-    variance,
-)
+from tests.montecarlo.samples import at_least, component, named, ratio, sample_of, score_variance
+from tests.montecarlo.samples import variance
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution
-from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Goal, complex_step
+from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Goal
 
 
 def truth_of(d: int, distribution: Distribution) -> float:
@@ -44,14 +37,6 @@ def test_gradients_are_those_of_central_differences() -> None:
         ends = [[estimand.at(named(mean + side * step))[0] for step in 1e-5 * np.eye(3)] for side in (1, -1)]
         differences = (np.array(ends[0]) - ends[1]) / 2e-5
         assert np.allclose(estimand.at(named(mean))[1], differences, rtol=1e-7, atol=1e-7)
-
-
-def test_complex_steps_have_no_error_of_a_step() -> None:
-    """Derivatives of array code to the last digits; what is not analytic would have none, and is refused."""
-    slopes = complex_step(lambda at: np.sqrt(at[..., 0] / at[..., 1]), np.array([3.0, 7.0]))
-    assert slopes == pytest.approx([math.sqrt(3 / 7) / 6, -math.sqrt(3 / 7) / 14], rel=1e-15)
-    with pytest.raises(TypeError, match="must be analytic"):
-        complex_step(lambda at: np.abs(at[..., 0]), np.ones(2))
 
 
 class TestCoverage:

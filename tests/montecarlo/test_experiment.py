@@ -10,20 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM, examples, floats, measured
-from verify.montecarlo.estimands import (
-    MIN_BLOCKS,
-    Measured,
-)
-from verify.montecarlo.experiment import (
-    SIDES,
-    Model,
-    Target,
-    WeightedFit,
-    best_side,
-    block_cost,
-    ordinary,
-)
-
+from verify.montecarlo.estimands import MIN_BLOCKS, Measured
+from verify.montecarlo.experiment import Model, Target, WeightedFit, ordinary
+from verify.montecarlo.shapes import SIDES, best_side, block_cost
 
 X = (1.0, 2.0, 3.0, 8.0, 64.0, 100.0, 512.0, 1000.0, 1024.0)
 BY_SIZE = tuple(x**-2 for x in X)

@@ -18,45 +18,14 @@ from verify.errors import ClaimError
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.compiling import Column
-from verify.montecarlo.distributions import (
-    CAUCHY,
-    LAPLACE,
-    NORMAL,
-    RADEMACHER,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Array,
-)
+from verify.montecarlo.distributions import CAUCHY, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
+from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import Bounded, Goal, Measured
 from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
 from verify.symbolic.calculus import expected
-from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS,
-    Cov,
-    E,
-    Entropy,
-    Family,
-    Indicator,
-    Largest,
-    Quantile,
-    Softmax,
-    Var,
-    a,
-    b,
-    d,
-    j,
-    k,
-    l,
-    m,
-    n,
-    over_keys,
-    q,
-    s,
-    score,
-    score_of,
-    sigma,
-    squares,
-)
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, Cov, E, Entropy, Family, Indicator, Largest
+from verify.symbolic.vocabulary import Quantile, Softmax, Var, a, b, d, j, k, l, m, n, over_keys, q, s
+from verify.symbolic.vocabulary import score, score_of, sigma, squares
 
 LEVEL = 1e-9
 """How often an interval may miss by chance."""
@@ -211,10 +180,9 @@ SETTINGS: list[tuple[Any, Any, Any, Any]] = [
 
 @pytest.mark.parametrize(("quantity", "laws", "at", "settings"), SETTINGS)
 def test_a_cell_records_its_setting(quantity: Any, laws: Any, at: Any, settings: Mapping[str, Any]) -> None:
-    """Dimension, laws, other values and the block's shape, and what the author adds."""
-    cell, _ = measurement("cell", {"it": quantity}, laws, at, tolerance=0.01, settings=(("more", 1),))
+    """Dimension, laws, other values and the block's shape."""
+    cell, _ = measurement("cell", {"it": quantity}, laws, at, tolerance=0.01)
     recorded = dict(cell.settings)
-    assert recorded.pop("more") == 1
     assert recorded.keys() == settings.keys()
     assert {**recorded, "block": 0} == {**settings, "block": 0}
 

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.reference_loops import (
-    REACH,
-    attention_in_loops,
-    gradients_of_loops,
-    largest_ratio,
-    spectral_norms,
-)
+from verify.montecarlo.reference_loops import REACH, attention_in_loops, complex_step, gradients_of_loops
+from verify.montecarlo.reference_loops import largest_ratio, spectral_norms
 
 
 def test_one_query_by_hand() -> None:
@@ -22,6 +17,14 @@ def test_one_query_by_hand() -> None:
     np.testing.assert_allclose(attention_in_loops(query, keys, values, 0.5), [[3.0, 2.0]], rtol=1e-14)
     second = attention_in_loops(query, keys, values, 0.5, lambda _, key: key == 1)
     np.testing.assert_array_equal(second, [[0.0, 8.0]])
+
+
+def test_complex_steps_have_no_error_of_a_step() -> None:
+    """Derivatives of array code to the last digits; what is not analytic would have none, and is refused."""
+    slopes = complex_step(lambda at: np.sqrt(at[..., 0] / at[..., 1]), np.array([3.0, 7.0]))
+    assert slopes == pytest.approx([math.sqrt(3 / 7) / 6, -math.sqrt(3 / 7) / 14], rel=1e-15)
+    with pytest.raises(TypeError, match="must be analytic"):
+        complex_step(lambda at: np.abs(at[..., 0]), np.ones(2))
 
 
 def test_gradients_by_hand() -> None:

@@ -28,17 +28,17 @@ def _sent(coefficients: Array, vectors: Array) -> Array:
 _FEW = 16
 """Up to this many keys are faster compared one after another, each for all rows at once, than row by row."""
 
-_SHORT_BYTES = 384  # rows of up to this length are faster compared half by half than row by row
+_SHORT = 96  # rows of up to so many keys are faster compared half by half than row by row
 
 
 def largest(rows: Array) -> Array:
     """Return the largest number of each row, over the last axis."""
-    is_short = rows.strides[-1] == rows.itemsize and rows.shape[-1] * rows.itemsize <= _SHORT_BYTES
-    while is_short and rows.shape[-1] > _FEW:
+    if rows.shape[-1] > _SHORT:
+        return np.asarray(rows.max(axis=-1))
+    while rows.shape[-1] > _FEW:
         half = (rows.shape[-1] + 1) // 2
         rows = np.maximum(rows[..., :half], rows[..., -half:])
-    few = rows.shape[-1] <= _FEW
-    return reduce(np.maximum, rows.transpose(-1, *range(rows.ndim - 1))) if few else rows.max(axis=-1)
+    return reduce(np.maximum, rows.transpose(-1, *range(rows.ndim - 1)))
 
 
 def softmax(scores: Array) -> Array:

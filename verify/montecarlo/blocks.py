@@ -104,6 +104,7 @@ class Sums:
         offset = self.first / n
         second, third = self.second, self.third
         if second.size:
+            # From moments about the shift to moments about the mean, which lies ``offset`` from it.
             raw = second / n
             central = raw - np.outer(offset, offset)
             second = central * (n / (n - 1))
@@ -138,6 +139,7 @@ def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     third = (moved @ products.T).reshape((k,) * 3)
     # Blocks are dealt to the groups in turn, going on from those before.
     start, rounds = before % GROUPS, -(-(before % GROUPS + len(values)) // GROUPS)
+    # A group's blocks stand in one column of as many rounds as it takes; zeros where there are none.
     places = np.zeros((k, rounds * GROUPS))
     places[:, start : start + len(values)] = moved
     groups = np.ascontiguousarray(places.reshape(k, rounds, GROUPS).sum(axis=1).T)
@@ -208,12 +210,14 @@ class Drawn:
         first, known = self.batches, self.part or self.whole
         before, shift = self.part, None if known is None else known.shift
         while first < batches:
+            # To the end of the chunk that ``first`` is in, or as far as is asked for.
             stop = min(batches, (first // per_chunk + 1) * per_chunk)
             yield Chunk(seed, claim, first, stop, before, shift)
             first, before = stop, None
 
     def then(self, chunk: Chunk, sums: Sums, per_chunk: int) -> Drawn:
         """Return this with the next chunk, whose sums include the part of it that was there."""
+        # A part goes on being added to by batches, so it stays apart from the whole chunks.
         if chunk.stop % per_chunk:
             return replace(self, batches=chunk.stop, part=sums)
         return Drawn(chunk.stop, sums if self.whole is None else self.whole.plus(sums))

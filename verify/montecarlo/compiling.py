@@ -286,6 +286,7 @@ class Compiler:
             product = flat_p @ flat_q.swapaxes(-1, -2)
             return product.reshape(*product.shape[:at], *p.shape[at:-1], *q.shape[at:-1])
 
+        # Where no index is left to either factor alone, a product of matrices would be of single rows.
         inner = partial(np.einsum, "...k,...k->...")
         function = matrices if left or right else inner
         key = ("product", at, len(left), len(right))
@@ -309,6 +310,7 @@ class Compiler:
             by = math.log(self.value(base))
             return self.elementwise(("base", by), lambda y: np.exp(y * by), [self.node(power)])
         exponent = self.value(power)
+        # Several times faster than NumPy's powers, and squares that are there already are used again.
         if exponent in _WHOLE:
             return self.product([self.node(part) for part in _halves(base, int(exponent))])
         if -exponent in _WHOLE:
@@ -391,6 +393,7 @@ class Compiler:
     def terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
         """Return an expression as a sum of numbers times random terms, having learnt its indices."""
         self.learn(expression)
+        # Indices of one range are kept apart term by term: a product of sums is multiplied out for that.
         if any(len(indices) > 1 for indices in self.groups(expression).values()):
             expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
         split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
@@ -451,6 +454,7 @@ class Compiler:
                 place, own = Index(f"{extent}'{number}"), sp.Symbol(f"{extent}'{number}")
                 self._ranges[place], self._sizes[own] = own, size
                 places |= dict.fromkeys(group, place)
+            # Möbius' function of partitions: the sign and number of ways in which these places coincide.
             weight = math.prod(
                 (-1) ** (len(group) - 1) * math.factorial(len(group) - 1) for group in partition
             )
@@ -497,6 +501,7 @@ class Compiler:
     def compiled(self, outputs: Sequence[Node]) -> Compiled:
         """Return the steps that compute the ``outputs``, and nothing else."""
         wanted = tuple(node.place for node in outputs)
+        # From the last step to the first: what a needed step takes is needed, and free after its last use.
         needed, frees, seen = set(wanted), dict[int, tuple[int, ...]](), set(wanted)
         for place in reversed(range(len(self._steps))):
             if place in needed:
@@ -564,6 +569,7 @@ class Compiled:
         sizes = {place: step.size for place, step, _ in self.steps}
         live, most = 0, 1
         for _, step, frees in self.steps:
+            # While a step works, its operands and its result are both there.
             live += step.size
             most = max(most, live)
             live -= sum(sizes[place] for place in frees)

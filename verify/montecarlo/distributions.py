@@ -91,6 +91,7 @@ class Distribution:
         z = self.base_moments[: highest + 1]
         if self.loc == 0 and self.scale == 1:
             return z
+        # The binomial theorem for (loc + scale·z)ⁿ, term by term.
         raw = (
             [math.comb(n, j) * self.scale**j * z[j] * self.loc ** (n - j) for j in range(n + 1)]
             for n in range(highest + 1)
@@ -107,12 +108,6 @@ class Distribution:
         """The exact variance."""
         _, first, second = self.moments(2)
         return second - first**2
-
-    @property
-    def kurtosis(self) -> Fraction:
-        """The exact kurtosis E(x-μ)⁴/σ⁴ (3 for the normal distribution)."""
-        centred = self.central_moments(4)
-        return centred[4] / centred[2] ** 2
 
     def central_moments(self, highest: int) -> tuple[Fraction, ...]:
         """Return the exact central moments E(x-μ)^0 … E(x-μ)^highest.
@@ -136,31 +131,27 @@ def _fill_normal(rng: np.random.Generator, out: Array) -> None:
     (beyond lies a share of 1e-11), and moments are off by less than 1e-7, which no check resolves.
     """
     for piece in _pieces(out):
-        _fill_piece(rng, piece)
+        half, rest = (piece.size + 1) // 2, piece.size // 2
+        words = rng.bit_generator.random_raw((3 * half + 3) // 4)
+        # The radius √(-2 ln u), in the first half of the piece where that is of single precision.
+        radius = piece[:half] if piece.dtype == np.float32 else np.empty(half, np.float32)
+        radius[...] = words.view(np.uint32)[:half]
+        radius += np.float32(0.5)
+        radius *= np.float32(2.0**-32)
+        np.log(radius, out=radius)
+        radius *= np.float32(-2)
+        np.sqrt(radius, out=radius)
+        angle = words.view(np.uint16)[2 * half : 3 * half].astype(np.float32)
+        angle += np.float32(0.5)
+        angle *= np.float32(2 * math.pi * 2.0**-16)
+        np.multiply(radius[:rest], np.sin(angle[:rest]), out=piece[half:])
+        np.multiply(radius, np.cos(angle, out=angle), out=piece[:half])
 
 
 def _pieces(out: Array) -> Iterator[Array]:
     """Yield an array in flat pieces that stay in the processor's cache with the numbers they are made of."""
     flat = out.reshape(-1)
     return (flat[first : first + _PIECE] for first in range(0, flat.size, _PIECE))
-
-
-def _fill_piece(rng: np.random.Generator, out: Array) -> None:
-    half = (out.size + 1) // 2
-    words = rng.bit_generator.random_raw((3 * half + 3) // 4)
-    radius = out[:half] if out.dtype == np.float32 else np.empty(half, np.float32)
-    radius[...] = words.view(np.uint32)[:half]
-    radius += np.float32(0.5)
-    radius *= np.float32(2.0**-32)
-    np.log(radius, out=radius)
-    radius *= np.float32(-2)
-    np.sqrt(radius, out=radius)
-    angle = words.view(np.uint16)[2 * half : 3 * half].astype(np.float32)
-    angle += np.float32(0.5)
-    angle *= np.float32(2 * math.pi * 2.0**-16)
-    rest = out.size - half
-    np.multiply(radius[:rest], np.sin(angle[:rest]), out=out[half:])
-    np.multiply(radius, np.cos(angle, out=angle), out=out[:half])
 
 
 def _fill_unit_interval(rng: np.random.Generator, out: Array) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from verify.montecarlo import intervals
 from verify.montecarlo.cells import Cell, Settings
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Measured, too_skewed
+from verify.montecarlo.estimands import Estimand, Measured, too_skewed
 
 FINEST = 1e-4
 """The smallest tolerance of a run: the rounding of single precision stays far below it."""
@@ -230,6 +230,7 @@ class WeightedFit:
         if self.model == "power":
             values, errors, models = np.log(values), errors / values, models / values
         if target == "misfit":
+            # Weighted by the points' own errors: those planned would not make a chi-square of the distances.
             design, sigma = self._design(), np.maximum(errors, models)
             scaled = design / sigma[:, None]
             size = np.linalg.norm(scaled, axis=0)
@@ -239,10 +240,12 @@ class WeightedFit:
             relative = sigma if self.model == "power" else sigma / np.abs(fitted)
             freedom, unit = len(values) - design.shape[1], float(np.sum(relative**-2.0))
             low, high = intervals.noncentrality(statistic, freedom, alpha)
+            # The noncentrality is the squared distance of the true points in standard errors, summed.
             value, error = math.sqrt(max(0.0, statistic - freedom) / unit), math.sqrt(1 / unit)
             interval, model = (math.sqrt(low / unit), math.sqrt(high / unit)), error
             skewness = float(np.abs(skewnesses).max()) / math.sqrt(len(points))
         else:
+            # A coefficient is a fixed combination of the points, and so are its error and third moment.
             row = self.influence(target)
             value, error = float(row @ values), math.sqrt(float(row**2 @ errors**2))
             model = math.sqrt(float(row**2 @ models**2))
@@ -270,57 +273,3 @@ def ordinary(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, floa
     # A line through equal values leaves nothing unexplained.
     correlation = across / math.sqrt(along * apart) if apart else 1.0
     return float(slope), float(np.mean(y) - slope * np.mean(x)), float(correlation**2)
-
-
-SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256)
-
-_MULTIPLY_ADD = 0.02  # time of one multiply-add of a matrix product, in units of drawing one component
-
-_PER_BLOCK = 20.0
-"""Time that a block costs whatever its size, in the same unit; it counts only for the smallest."""
-
-_CACHE = 1 << 18
-"""Components of a block above which its arrays leave the processor's cache, and all takes twice as long."""
-
-_MOST_QUERIES = 64  # queries above which little is gained, and few blocks are already more than enough
-_MANY = 8  # times as many queries as keys: more of them would hardly save a key that is drawn
-
-_PER_SCORE = 0.8
-"""Time that one score takes until its row's softmax is reduced, in units of drawing one component."""
-
-_DEVIATIONS = 6.0
-"""Standard errors that a typical check's tolerance spans at its first look, of 7.2 at the planned look."""
-
-
-def block_cost(d: int, side: int) -> float:
-    """Return the time of one side×side block of d-dimensional scores, in components drawn."""
-    product = 2 * side * d * d if d < side else side * side * d
-    work = 2 * side * d + _MULTIPLY_ADD * product + 0.2 * min(d, side) ** 2 + _PER_BLOCK
-    return work if 2 * side * d <= _CACHE else 2 * work
-
-
-def best_queries(keys: int, d: int) -> int:
-    """Return how many queries should share their ``keys`` keys where each row counts by itself.
-
-    m rows take m + keys vectors to draw, and m·keys scores. They share the keys, by whose lengths and angles
-    they differ the less the more keys and dimensions there are: as measured for 2 to 512 keys, the variance
-    of their mean is about 1/m + 1/(d√keys) of that of a single row. The product of variance and
-    time, a + bm, is smallest at m = √(a·d√keys/b), and flat where queries outnumber keys.
-    """
-    once, per_row = keys * d, d + keys * (_PER_SCORE + _MULTIPLY_ADD * d)
-    best = round(math.sqrt(once * d * math.sqrt(keys) / per_row))
-    return min(_MOST_QUERIES, _MANY * keys, max(1, best))
-
-
-def best_side(d: int, relative_variance: Callable[[int], float], tolerance: float) -> int:
-    """Return the side that reaches a relative half-width ``tolerance`` in the least time.
-
-    ``relative_variance(side)`` is the variance of one block's estimate over its squared mean. The
-    constants only steer the time; the choice depends on nothing measured on the machine.
-    """
-
-    def total(side: int) -> float:
-        blocks = max(MIN_BLOCKS, relative_variance(side) * (_DEVIATIONS / tolerance) ** 2)
-        return blocks * block_cost(d, side)
-
-    return min(SIDES, key=total)

@@ -76,6 +76,7 @@ class Linearised:
     @cached_property
     def compared(self) -> Array:
         """The means of twice as large groups in ascending order, less the mean of all; none as for groups."""
+        # Blocks are dealt in turn, so the first groups may have one more than the last.
         sizes = (self.sample.blocks + np.arange(GROUPS)[::-1]) // GROUPS
         sums = (self.groups * sizes).reshape(2, -1).sum(axis=0)
         return np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
@@ -108,6 +109,7 @@ def blocks_within(linear: Linearised, alpha: float, miss: float, width: float) -
 
     ``linear`` is a pilot sample, as rough as that is.
     """
+    # By order: where the mean of each rank lies (Blom's levels), with its scatter, in standard deviations.
     chances = _chances(alpha)
     levels = (np.arange(1, len(chances) + 1) - 0.375) / (_COMPARED + 0.25)
     ends = scipy.special.ndtri(levels)
@@ -115,6 +117,7 @@ def blocks_within(linear: Linearised, alpha: float, miss: float, width: float) -
     by_order = -ends * math.sqrt(_COMPARED) - scatter * scipy.special.ndtri(miss / 2)
     room = np.maximum(0.5 - chances, _TINY)
     for_normality = _ROUGH * _COMPARED * (_abnormality(linear) / room) ** 2
+    # By the median, which asks for no normality but for two deviations more.
     median = max(rank_below(0.5, alpha), 1) - 1
     deviations = np.append(by_order, by_order[median] + _UNDERRATED * math.sqrt(_COMPARED))
     least = np.append(for_normality, blocks_needed(linear, alpha))

@@ -11,9 +11,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,10 @@ import sympy as sp
 from verify.errors import ClaimError
 from verify.montecarlo.cells import PIECE, Cell, Settings
 from verify.montecarlo.compiling import Column, Compiler, Program
-from verify.montecarlo.distributions import NORMAL, Distribution, stream
+from verify.montecarlo.distributions import Distribution, stream
 from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, Smooth
-from verify.montecarlo.experiment import best_queries, best_side
-from verify.symbolic.calculus import NotDerived, expected
+from verify.montecarlo.shapes import block_variance, lengths_of
 from verify.symbolic.vocabulary import (
-    BINDERS,
     Cov,
     Dot,
     E,
@@ -37,20 +34,16 @@ from verify.symbolic.vocabulary import (
     Indicator,
     Largest,
     LargestGap,
-    Law,
     Named,
     Quantile,
     Softmax,
     Var,
     d,
     free_indices,
-    k,
     m,
     n,
-    q,
     range_of,
     s,
-    score,
 )
 
 
@@ -82,13 +75,6 @@ def _is_at_most(expression: sp.Expr, bound: sp.Expr) -> bool:
     x = x.args[0] if isinstance(x, Largest | sp.Sum) else x
     x = x.base if isinstance(x, sp.Pow) and x.exp.is_even else x
     return bound == 1 and isinstance(x, Softmax | Indicator)
-
-
-def _written(quantity: sp.Expr) -> sp.Expr:
-    """Return a quantity in means and quantiles alone."""
-    return sp.sympify(quantity).replace(
-        lambda part: isinstance(part, Var | Cov | Named), lambda part: part.definition
-    )
 
 
 def _in_symbols(
@@ -125,79 +111,6 @@ def _renamed(x: sp.Expr) -> sp.Expr:
     return x
 
 
-@dataclass(frozen=True)
-class BlockVariance:
-    """The variance of a mean of f(S) over a block's scores, by the covariances of pairs of them.
-
-    A pair is the same score twice, or shares the query, or the key; ``value`` is the estimated quantity.
-    """
-
-    value: float
-    same: float
-    of_query: float
-    of_key: float
-
-    def of(self, queries: int, keys: int, *, relative: bool = False) -> float:
-        """Return it for a block of so many queries and keys, or relative to the squared value."""
-        variance = (self.same + (keys - 1) * self.of_query + (queries - 1) * self.of_key) / (queries * keys)
-        return variance / self.value**2 if relative else variance
-
-
-@lru_cache(maxsize=1024)
-def block_variance(
-    expression: sp.Expr,
-    of_symbols: tuple[tuple[sp.Symbol, sp.Expr], ...],
-    of_families: tuple[tuple[Family, Distribution], ...],
-    at: tuple[tuple[Any, Any], ...],
-) -> BlockVariance | None:
-    """Derive the variance of a block's estimate of an expression in symbols that stand for means.
-
-    It is linearised at the derived means. None where the means are not all of polynomials of one score, or
-    the laws lack a moment.
-    """
-    means, laws = dict(of_symbols), dict(of_families)
-    dots = list(set().union(*(mean.atoms(Dot) for mean in means.values())))
-    if len(dots) != 1 or not {dots[0].args[0], dots[0].args[2]} <= set(laws):
-        return None
-    (dot,) = dots
-    left, first, right, second = dot.args
-    alone = not any(mean.has(Column, sp.Indexed) for mean in means.values())
-    # A sum over keys has no place at which it is of a single score.
-    is_free = all({first, second} <= free_indices(mean) for mean in means.values())
-    if left == right or first == second or not (alone and is_free):
-        return None
-    drawn = (left, laws[left]), (right, laws[right])
-    exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at}
-    # Slopes are rounded, but all that is made of them is exact: nothing cancels.
-    try:
-        values = {symbol: _derived(mean, drawn).subs(exact) for symbol, mean in means.items()}
-        slopes = {symbol: sp.Rational(float(expression.diff(symbol).subs(values))) for symbol in means}
-        covariances = []
-        for other in (dot, Dot(left, first, right, Index("j_2")), Dot(left, Index("a_2"), right, second)):
-            covariance = sp.S.Zero
-            for (f, slope), (g, other_slope) in product(slopes.items(), repeat=2):
-                both = _derived(means[f] * means[g].xreplace({dot: other}), drawn).subs(exact)
-                covariance += slope * other_slope * (both - values[f] * values[g])
-            covariances.append(float(covariance))
-    except NotDerived:
-        return None
-    return BlockVariance(float(expression.subs(values)), *covariances)
-
-
-@lru_cache(maxsize=1024)
-def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.Expr:
-    """Return the mean of an expression for all sizes, which many cells have in common."""
-    moments = {family: law.moments(len(law.base_moments) - 1) for family, law in drawn}
-    laws = {family: Law(law.name, tuple(map(sp.Rational, moments[family]))) for family, law in drawn}
-    return expected(E(x.expand()), laws, short=False)
-
-
-_ROW_NUMBERS = 1 << 12
-"""Scores of a block of independent rows, in at most 64 rows and at least 8."""
-
-_MOST_SIDE = 64
-"""Queries and keys, at most, of a block of which all scores are made, not only the mean of their squares."""
-
 _ROLES = {"q": "query", "k": "key", "v": "value", "u": "upstream"}
 
 
@@ -209,7 +122,6 @@ def measurement(
     *,
     tolerance: float,
     shape: Mapping[Any, int] | None = None,
-    settings: Settings = (),
 ) -> tuple[Cell, dict[str, Estimand]]:
     """Return the cell in which quantities of one setting are measured, and the estimand of each.
 
@@ -221,22 +133,28 @@ def measurement(
             are given, so that ``tolerance`` is reached soonest.
         tolerance: The relative half-width that is wanted.
         shape: Lengths of ranges in a block, where they are not the values of their sizes.
-        settings: Further settings that the cell records.
 
     Raises:
         ClaimError: a size or a symbol has no value, or an expression cannot be compiled.
     """
-    written = {key: _written(quantity) for key, quantity in quantities.items()}
+    # In means and quantiles alone.
+    written = {
+        key: sp.sympify(quantity).replace(
+            lambda part: isinstance(part, Var | Cov | Named), lambda part: part.definition
+        )
+        for key, quantity in quantities.items()
+    }
     arguments = {mean.args[0] for quantity in written.values() for mean in quantity.atoms(E, Quantile)}
     if nested := next((x for x in sorted(arguments, key=_text) if x.has(E, Quantile)), None):
         raise ClaimError(f"{nested}: a mean inside of a mean; means are taken over everything that is drawn")
-    sizes, chosen = _sizes(sorted(arguments, key=_text), laws, at, shape or {}, tolerance)
+    sizes, chosen = lengths_of(sorted(arguments, key=_text), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
     cell = Cell(name, (), (), tuple(laws.items()), tuple(sizes.items()), tuple(values.items()))
     quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=_text)
     interpolated = {
         part: _interpolated(part, *_scale(cell, part.args[0], float(part.args[1]))) for part in quantiles
     }
+    # Each quantity becomes a function of means; means that several have in common are one output.
     outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
@@ -249,6 +167,7 @@ def measurement(
                 raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
         named = tuple((symbol, _text(x)) for symbol, x in outputs_of.items())
         positive, of_block = is_nonnegative(quantities[key]), None
+        # Where arrays are of other lengths than their symbols say, what is derived is of other blocks.
         if all(sizes.get(extent, value) == value for extent, value in at.items()):
             of_means = tuple(outputs_of.items())
             if derived := block_variance(expression, of_means, tuple(laws.items()), tuple(at.items())):
@@ -261,7 +180,7 @@ def measurement(
     programs = {column.program for x in arguments for column in x.atoms(Column)}
     sentences = " ".join(sorted(map(_sentence_of, programs)))
     connected = (("program", sentences),) if programs else ()
-    recorded = (*_settings(laws, at, sizes, chosen), *connected, *settings)
+    recorded = (*_settings(laws, at, sizes, chosen), *connected)
     return replace(cell, settings=recorded, outputs=tuple(outputs.items())), estimands
 
 
@@ -308,65 +227,6 @@ def of_pairs(
         order=1,
     )
     return cell, estimands
-
-
-def _sizes(
-    expressions: Sequence[sp.Expr],
-    laws: Mapping[Family, Distribution],
-    at: Mapping[Any, Any],
-    shape: Mapping[Any, int],
-    tolerance: float,
-) -> tuple[dict[Any, int], tuple[Any, ...]]:
-    """Return the length of every range, and which were chosen."""
-    extents = list(dict.fromkeys(extent for family in laws for extent in family.ranges))
-    sizes = {extent: sp.sympify(shape.get(extent, sp.sympify(extent).subs(at))) for extent in extents}
-    missing = tuple(extent for extent, size in sizes.items() if not size.is_Integer)
-    bound = {str(high) for x in expressions for part in x.atoms(sp.Sum) for _, _, high in part.limits}
-    bound |= {str(range_of(*part.args)) for x in expressions for part in x.atoms(*BINDERS)}
-    for extent in missing:
-        if extent not in (m, n) or str(extent) in bound:
-            raise ClaimError(f"how many are drawn is not said: give {extent} a value in at={{…}}")
-    lengths = {extent: int(size) for extent, size in sizes.items() if extent not in missing}
-    if {m, n} <= set(missing):
-        dimension = lengths.get(d, 1)
-        variance = _variance_of_score(laws.get(q, NORMAL), laws.get(k, NORMAL), dimension)
-        side = best_side(dimension, lambda side: variance.of(side, side, relative=True), tolerance)
-        side = max(side, *(len(free_indices(x)) for x in expressions))
-        if not all(map(_is_of_squares, expressions)):
-            side = min(side, _MOST_SIDE)
-        lengths |= {m: side, n: side}
-    elif n in missing:
-        lengths[n] = lengths.get(m, 1)
-    elif m in missing and n in lengths:
-        keys = lengths[n]
-        rows = 2 * max(4, min(32, _ROW_NUMBERS // (2 * keys)))
-        lengths[m] = best_queries(keys, lengths[d]) if q in laws and d in lengths else rows
-    elif m in missing:
-        lengths[m] = 64
-    return lengths, missing
-
-
-@lru_cache(maxsize=1024)
-def _is_of_squares(x: sp.Expr) -> bool:
-    """Return whether an expression is a sum of multiples of scores and of squares of scores."""
-    parts = [part.as_independent(Dot)[1] for part in sp.Add.make_args(x.expand())]
-    return all(
-        part.is_number or isinstance(part, Dot) or part in {x**2 for x in part.atoms(Dot)} for part in parts
-    )
-
-
-@lru_cache(maxsize=1024)
-def _variance_of_score(query: Distribution, key: Distribution, dimension: int) -> BlockVariance:
-    """Return the variance of a block's estimate of a score's variance, by which blocks are shaped.
-
-    Where the laws do not have it, that of normal components stands in.
-    """
-    first, second = _symbol(score), _symbol(score**2)
-    means, at = ((first, score), (second, score**2)), ((d, dimension),)
-    derived = block_variance(second - first**2, means, ((q, query), (k, key)), at)
-    derived = derived or block_variance(second - first**2, means, ((q, NORMAL), (k, NORMAL)), at)
-    assert derived is not None  # noqa: S101  # the normal law has all moments
-    return derived
 
 
 def _settings(
@@ -424,6 +284,7 @@ def _scale(cell: Cell, x: sp.Expr, level: float) -> tuple[sp.Rational, sp.Ration
     count = max(64, min(_PILOT // max(1, node.size), _MOST_DRAWN // cell.coordinates))
     drawn = (cell.draws(rng, min(step, count - first)) for first in range(0, count, step))
     values = np.concatenate([np.ravel(compiled.run(draws, rng)) for draws in drawn])
+    # Far enough for shares that differ, near enough for a parabola.
     around = level * (1 - level) / 8
     low, middle, high = np.quantile(values, [level - around, level, level + around])
     is_factor = bool(values.min() >= 0 < low)
@@ -457,6 +318,7 @@ def _interpolated(
     shares = [Indicator(place(sp.Integer(side)) - x) for side in (-1, 0, 1)]
     # SymPy asks of each part of a root whether it is positive: of symbols that is soon said.
     below, here, above = map(_symbol, shares)
+    # In steps t from the point, the share is here + slope·t + bend·t²/2; this root of it stays at bend = 0.
     slope, bend = (above - below) / 2, (above - 2 * here + below) / 2
     short = level - here
     return place(2 * short / (slope + sp.sqrt(slope**2 + 4 * bend * short))), shares

@@ -1,4 +1,4 @@
-"""Second sources for the array code: attention in plain loops, and an adversary's search for a worst row."""
+"""Second sources for the array code: derivatives without formulas, plain loops, a search for a worst row."""
 
 from collections.abc import Callable
 from functools import cache
@@ -9,7 +9,6 @@ import scipy
 
 from verify.montecarlo import attention
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.estimands import complex_step
 
 Sees = Callable[[int, int], bool]
 """Whether a query, by its number, may see a key."""
@@ -45,13 +44,8 @@ def in_single_precision(code: Callable[..., Any]) -> Callable[..., Any]:
     return single
 
 
-def everywhere(query: int, key: int) -> bool:  # noqa: ARG001  # a mask that hides nothing
-    """Return that every query sees every key."""
-    return True
-
-
 def attention_in_loops(
-    queries: Array, keys: Array, values: Array, scale: float, sees: Sees = everywhere
+    queries: Array, keys: Array, values: Array, scale: float, sees: Sees = lambda _row, _place: True
 ) -> Array:
     """Return softmax(c·QKᵀ)·V entry by entry, over the keys that each query ``sees``, shape (queries, d_v).
 
@@ -71,10 +65,30 @@ def attention_in_loops(
 def drawn() -> tuple[Array, Array, Array, Array]:
     """Return fixed matrices of normal entries: queries, keys, values and the gradient at the output."""
     queries, keys, dimension, values = SHAPE
-    rng = np.random.default_rng(1)
-    shapes = ((queries, dimension), (keys, dimension), (keys, values), (queries, values))
-    first, second, third, fourth = (rng.normal(size=shape) for shape in shapes)
-    return first, second, third, fourth
+    normal = np.random.default_rng(1).normal
+    of_queries, of_keys = normal(size=(queries, dimension)), normal(size=(keys, dimension))
+    return of_queries, of_keys, normal(size=(keys, values)), normal(size=(queries, values))
+
+
+_STEP = 1e-30
+"""So small that the error, of the order of its square, is nothing; and no difference is taken."""
+
+
+def complex_step(function: Callable[[Any], Any], at: Array) -> Array:
+    """Return the derivatives of ``function`` by every entry of ``at``, shape ``at.shape`` + output's shape.
+
+    ``function`` must be analytic, and treat axes before those of ``at`` as a batch. Source: W. Squire and
+    G. Trapp, Using Complex Variables to Estimate Derivatives of Real Functions, SIAM Rev. 40 (1998).
+
+    Raises:
+        TypeError: ``function`` returns real numbers, so its derivative cannot be read off.
+    """
+    directions = np.eye(at.size).reshape(at.size, *at.shape)
+    moved = np.asarray(function(at + 1j * _STEP * directions))
+    if not np.iscomplexobj(moved):
+        raise TypeError("a function whose gradient is needed must be analytic: no absolute values, no parts")
+    derivatives: Array = moved.imag / _STEP
+    return derivatives.reshape(*at.shape, *derivatives.shape[1:])
 
 
 def gradients_of_loops(

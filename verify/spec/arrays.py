@@ -21,8 +21,7 @@ from verify.montecarlo import reference_loops as loops
 from verify.montecarlo.attention import attention, gradients, probabilities, softmax
 from verify.montecarlo.compiling import BLOCK, Compiler
 from verify.montecarlo.distributions import Array, stream
-from verify.montecarlo.estimands import complex_step
-from verify.montecarlo.reference_loops import in_single_precision, largest_difference
+from verify.montecarlo.reference_loops import complex_step, in_single_precision, largest_difference
 from verify.symbolic.vocabulary import Index, families_of, unnamed
 
 __all__ = [
