@@ -59,7 +59,7 @@ def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
     relative = variance.block_variance or math.nan
     side = int(str(dict(cell.settings)["block"]).partition("×")[0])
     blocks = max(MIN_BLOCKS, math.ceil(relative * (normal_quantile(alpha) * (1 + WIDTH) / WIDTH) ** 2))
-    sums = draw(cell, "certificate", 1, blocks, None, map)
+    sums = draw(cell, "certificate", 1, blocks)
     while True:
         sample = sums.total.sample(cell)
         measured = variance.measure(sample, alpha)
@@ -68,7 +68,7 @@ def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
         if reached <= WIDTH:
             break
         more = math.ceil(sums.total.count * (reached / WIDTH) ** 2) + 1
-        sums = draw(cell, "certificate", 1, more, sums, map)
+        sums = draw(cell, "certificate", 1, more, sums)
     took = time.perf_counter() - begun
     rows = int(str(side).split("×", maxsplit=1)[0])
     bound = 4 / (d * rows * sample.blocks)

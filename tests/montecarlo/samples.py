@@ -18,6 +18,7 @@ from verify.montecarlo.quantities import measurement
 from verify.symbolic.vocabulary import Var, d, k, m, n, q, score
 
 T = TypeVar("T")
+Mapper = Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]]
 
 NAMES = ("mean", "square", "fourth")
 """What the outputs of the samples made here are called, as many as they have."""
@@ -91,8 +92,8 @@ def draw(
     claim: str,
     seed: int,
     blocks: int,
-    so_far: Drawn | None,
-    mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]],
+    so_far: Drawn | None = None,
+    mapper: Mapper = map,
 ) -> Drawn:
     """Return at least ``blocks`` blocks drawn, in whole batches, going on from ``so_far``.
 
@@ -109,20 +110,15 @@ def draw(
 class CellSampler:
     """Draws the cells of one claim here, and keeps what is drawn of each."""
 
-    def __init__(
-        self,
-        claim: str,
-        seed: int,
-        mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]] = map,
-    ) -> None:
-        self._claim, self._seed, self._mapper = claim, seed, mapper
+    def __init__(self, claim: str, seed: int) -> None:
+        self._claim, self._seed = claim, seed
         self._drawn: dict[str, Drawn] = {}
 
     def __call__(self, requests: Sequence[Request]) -> tuple[Sums, ...]:
         """Return the sums of each cell requested."""
         for cell, blocks in requests:
             so_far = self._drawn.get(cell.id)
-            self._drawn[cell.id] = draw(cell, self._claim, self._seed, blocks, so_far, self._mapper)
+            self._drawn[cell.id] = draw(cell, self._claim, self._seed, blocks, so_far)
         return tuple(self._drawn[request.cell.id].total for request in requests)
 
 

@@ -41,7 +41,7 @@ def all_values(cell: Cell, batches: int, seed: int = 5) -> Array:
 def test_moments_equal_those_of_all_blocks(cell: Cell) -> None:
     """Mean, covariance and third central moments are those of all block vectors, computed at once."""
     values = all_values(cell, 4)
-    sample: Sample = draw(cell, "c", 5, len(values), None, map).total.sample(cell)
+    sample: Sample = draw(cell, "c", 5, len(values)).total.sample(cell)
     assert sample.blocks == len(values)
     assert sample.coordinates == len(values) * cell.coordinates
     assert sample.scores == len(values) * cell.scores
@@ -127,7 +127,7 @@ def same(one: Sums, other: Sums) -> bool:
 
 def drawn(batches: int, so_far: Drawn | None = None, cell: Cell = CELL) -> Drawn:
     """Return a number of batches of a cell drawn."""
-    return draw(cell, "c", 5, batches * cell.batch_blocks, so_far, map)
+    return draw(cell, "c", 5, batches * cell.batch_blocks, so_far)
 
 
 WHOLE = drawn(BATCHES).total
@@ -165,7 +165,7 @@ def test_claim_cell_and_seed_change_the_sample() -> None:
     cell, _ = score_variance(2, 2, NORMAL)
     places = [("c", "a", 1), ("c", "a", 2), ("c", "b", 1), ("x", "a", 1), ("c", "a", 1)]
     first, *others, again = (
-        draw(replace(cell, id=name), claim, seed, 10, None, map).total for claim, name, seed in places
+        draw(replace(cell, id=name), claim, seed, 10).total for claim, name, seed in places
     )
     assert same(first, again)
     assert not any(same(*pair) for pair in itertools.combinations((first, *others), 2))
@@ -182,4 +182,4 @@ def test_what_is_not_finite_is_refused(wrong: float) -> None:
             return values
 
     with pytest.raises(ValueError, match="claim c, cell logs: n1 is not finite in some block"):
-        draw(Logarithms("logs"), "c", 1, 10, None, map)
+        draw(Logarithms("logs"), "c", 1, 10)

@@ -1,7 +1,7 @@
 """Estimands: values, intervals that hold at their level, and the blocks that they need."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution
-from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Goal
+from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Estimand, Goal
 
 
 def truth_of(d: int, distribution: Distribution) -> float:
@@ -28,6 +28,19 @@ def samples(cell: Cell, blocks: int, repetitions: int, seed: int) -> Iterator[Sa
     rng, names = np.random.default_rng([20170612, seed]), cell.names
     for _ in range(repetitions):
         yield replace(sample_of(cell.sample(rng, blocks)), names=names)
+
+
+def covered(estimand: Estimand, drawn: Iterable[Sample], truth: float, alpha: float) -> int:
+    """Return how many samples' intervals hold the truth."""
+    ends = (estimand.measure(sample, alpha).interval for sample in drawn)
+    return sum(low <= truth <= high for low, high in ends)
+
+
+def fitting(estimand: Estimand, drawn: Iterable[Sample], goal: Goal) -> int:
+    """Return how many samples' intervals lie within the width of a goal about its prediction."""
+    ends = (estimand.measure(sample, goal.alpha).interval for sample in drawn)
+    low, high = goal.prediction - goal.width, goal.prediction + goal.width
+    return sum(low <= first and last <= high for first, last in ends)
 
 
 def test_gradients_are_those_of_central_differences() -> None:
@@ -53,19 +66,14 @@ class TestCoverage:
     def test_hull_at_95_percent(self, d: int, side: int, distribution: Distribution) -> None:
         """The variance of scores at the smallest sample that is ever judged."""
         cell, estimand = score_variance(d, side, distribution)
-        truth = truth_of(d, distribution)
-        covered = 0
-        for sample in samples(cell, MIN_BLOCKS, 200, 10 + d):
-            low, high = estimand.measure(sample, 0.05).interval
-            covered += low <= truth <= high
-        assert at_least(covered, 200, 0.95)
+        drawn = samples(cell, MIN_BLOCKS, 200, 10 + d)
+        assert at_least(covered(estimand, drawn, truth_of(d, distribution), 0.05), 200, 0.95)
 
     def test_skewness_corrected_at_95_percent(self) -> None:
         """Means of exponentials, at the fewest blocks that count as reliable."""
         blocks = intervals.least_blocks(2.0, 0.05)
-        drawn = np.random.default_rng(78).exponential(size=(500, blocks, 1))
-        measured = [component("mean").measure(sample_of(values), 0.05) for values in drawn]
-        assert at_least(sum(m.interval[0] <= 1 <= m.interval[1] for m in measured), 500, 0.95)
+        drawn = map(sample_of, np.random.default_rng(78).exponential(size=(500, blocks, 1)))
+        assert at_least(covered(component("mean"), drawn, 1.0, 0.05), 500, 0.95)
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
@@ -75,12 +83,8 @@ class TestCoverage:
     def test_hull_at_small_levels(self, d: int, distribution: Distribution) -> None:
         """At 99.9% over 1,500 repetitions, where scores are far from normal and where they are nearly so."""
         cell, estimand = score_variance(d, 4, distribution)
-        truth = truth_of(d, distribution)
-        covered = 0
-        for sample in samples(cell, MIN_BLOCKS, 1_500, 50 + d):
-            low, high = estimand.measure(sample, 1e-3).interval
-            covered += low <= truth <= high
-        assert at_least(covered, 1_500, 0.999)
+        drawn = samples(cell, MIN_BLOCKS, 1_500, 50 + d)
+        assert at_least(covered(estimand, drawn, truth_of(d, distribution), 1e-3), 1_500, 0.999)
 
 
 class TestPlanning:
@@ -104,11 +108,7 @@ class TestPlanning:
         blocks = estimand.blocks_needed(goal, None)
         assert blocks is not None
         assert blocks >= MIN_BLOCKS
-        inside = 0
-        for sample in samples(cell, blocks, 150, 90 + d):
-            low, high = estimand.measure(sample, 1e-3).interval
-            inside += truth - goal.width <= low and high <= truth + goal.width
-        assert at_least(inside, 150, 0.95)
+        assert at_least(fitting(estimand, samples(cell, blocks, 150, 90 + d), goal), 150, 0.95)
 
     def test_pilot_sample(self) -> None:
         """Without one, a pilot estimates it; from a pilot of many blocks the promise holds."""
@@ -118,11 +118,8 @@ class TestPlanning:
         rng = np.random.default_rng(5)
         blocks = estimand.blocks_needed(goal, sample_of(rng.exponential(size=(20_000, 1))))
         assert blocks is not None
-        inside = 0
-        for _ in range(150):
-            low, high = estimand.measure(sample_of(rng.exponential(size=(blocks, 1))), 1e-2).interval
-            inside += low >= 0.9 and high <= 1.1
-        assert at_least(inside, 150, 0.95)
+        drawn = map(sample_of, rng.exponential(size=(150, blocks, 1)))
+        assert at_least(fitting(estimand, drawn, goal), 150, 0.95)
 
 
 POINTS = ("-1", "0", "1")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.montecarlo.samples import at_least
 from tests.strategies import FALSE_ALARM, examples, floats, measured
 from verify.montecarlo.estimands import MIN_BLOCKS, Measured
 from verify.montecarlo.experiment import Model, Target, WeightedFit, ordinary
@@ -64,8 +65,6 @@ def test_a_power_law_has_its_exponent(factor: float, exponent: float) -> None:
 class TestErrors:
     """Standard errors of the coefficients."""
 
-    ERRORS = tuple(0.02 * x for x in X)
-
     def test_the_larger_of_two_errors_makes_the_interval(self) -> None:
         """The interval rests on the measured or the model's error, whichever is larger, with Student's t."""
         fit = WeightedFit("line", X, BY_SIZE)
@@ -79,10 +78,8 @@ class TestErrors:
 
     def test_what_a_fit_rests_on(self) -> None:
         """Blocks and draws add up; points without skewness are reliable together."""
-        ones = points(X, self.ERRORS)
-        fit = WeightedFit("line", X, BY_SIZE)
-        found = fit.measure("slope", ones, 0.01)
-        assert (found.blocks, found.coordinates, found.reliable) == (9000, 90_000, True)
+        slope = WeightedFit("line", X, BY_SIZE).measure("slope", points(X, [0.02 * x for x in X]), 0.01)
+        assert (slope.blocks, slope.coordinates, slope.reliable) == (9000, 90_000, True)
 
     def test_skewed_points_make_a_fit_unreliable(self) -> None:
         """What is too skewed for the level is not judged: coefficients and misfit alike."""
@@ -101,9 +98,8 @@ class TestMisfit:
         y = [x**1.1 for x in X]
         _, _, r_squared = ordinary(X, y)
         assert r_squared > 0.99
-        misfit = WeightedFit("line", X, BY_SIZE).measure(
-            "misfit", points(y, [0.01 * v for v in y]), FALSE_ALARM
-        )
+        bent, line = points(y, [0.01 * v for v in y]), WeightedFit("line", X, BY_SIZE)
+        misfit = line.measure("misfit", bent, FALSE_ALARM)
         assert misfit.interval[0] > 0
         assert misfit.interval[0] <= misfit.value <= misfit.interval[1]
 
@@ -118,27 +114,18 @@ class TestMisfit:
             np.sum(((truth - constant - slope * x) / sigma) ** 2)
             / np.sum(((constant + slope * x) / sigma) ** 2)
         )
-        rng = np.random.default_rng(3)
-        fit = WeightedFit("line", tuple(x), tuple(sigma**-2))
-        covered = 0
-        for _ in range(200):
-            low, high = fit.measure(
-                "misfit", points(truth + sigma * rng.normal(size=5), sigma), 0.05
-            ).interval
+        fit, covered = WeightedFit("line", tuple(x), tuple(sigma**-2)), 0
+        for values in truth + sigma * np.random.default_rng(3).normal(size=(200, 5)):
+            low, high = fit.measure("misfit", points(values, sigma), 0.05).interval
             covered += low <= distance * (1 + 1e-9) + 1e-9 and distance <= high * (1 + 0.02) + 1e-9
-        assert covered >= stats.binom.ppf(FALSE_ALARM, 200, 0.95)
-
-
-def gaussian(d: int) -> dict[int, float]:
-    """Return the relative block variance of Gaussian scores for every side."""
-    return {m: (4 * d / m + (2 * d**2 + 2 * d) / m**2) / d**2 for m in SIDES}
+        assert at_least(covered, 200, 0.95)
 
 
 @examples(60)
 @given(st.integers(1, 4096), floats(1e-3, 0.2))
 def test_one_of_the_sides_and_always_the_same(d: int, tolerance: float) -> None:
     """The choice is one of the sides offered, and no other costs less for the blocks it needs."""
-    variance = gaussian(d)
+    variance = {m: (4 * d / m + (2 * d**2 + 2 * d) / m**2) / d**2 for m in SIDES}
     side = best_side(d, variance.__getitem__, tolerance)
     assert side in SIDES
     assert side == best_side(d, variance.__getitem__, tolerance)

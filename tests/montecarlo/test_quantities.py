@@ -21,7 +21,8 @@ from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import CAUCHY, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import Bounded, Goal, Measured
-from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
+from verify.montecarlo.quantities import is_nonnegative, measurement
+from verify.montecarlo.shapes import block_variance
 from verify.symbolic.calculus import expected
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, Cov, E, Entropy, Family, Indicator, Largest
 from verify.symbolic.vocabulary import Quantile, Softmax, Var, a, b, d, j, k, l, m, n, over_keys, q, s
@@ -40,7 +41,7 @@ HALF = sp.Rational(1, 2)
 
 def sampled(cell: Cell, blocks: int) -> Sample:
     """Return a sample of at least so many blocks."""
-    return draw(cell, "quantities", 1, blocks, None, map).total.sample(cell)
+    return draw(cell, "quantities", 1, blocks).total.sample(cell)
 
 
 def measured(quantity: Any, laws: Any, at: Any, blocks: int = 600, **more: Any) -> Measured:
@@ -230,7 +231,7 @@ def test_a_median_of_numbers_over_powers_of_ten_has_its_own_error(monkeypatch: p
         cell, estimands = measurement(
             name, {"it": Quantile(spread, HALF)}, {s: NORMAL}, {}, shape={n: 2, m: 2}, tolerance=0.01
         )
-        median = estimands["it"].measure(draw(cell, name, 1, 4000, None, map).total.sample(cell), LEVEL)
+        median = estimands["it"].measure(draw(cell, name, 1, 4000).total.sample(cell), LEVEL)
         distances.append((median.value - 1) / median.error)
     assert np.sum(np.square(distances)) < stats.chi2.isf(LEVEL, len(distances))
 
@@ -245,9 +246,7 @@ def test_intervals_of_quantiles_miss_no_more_than_they_say() -> None:
     missed = 0
     for seed in range(400):
         low, high = (
-            estimands["it"]
-            .measure(draw(cell, "quantile", seed, 200, None, map).total.sample(cell), 0.05)
-            .interval
+            estimands["it"].measure(draw(cell, "quantile", seed, 200).total.sample(cell), 0.05).interval
         )
         missed += not low <= exact <= high
     assert missed <= stats.binom.isf(LEVEL, 400, 0.05)
