@@ -126,6 +126,13 @@ class TestOfClaim:
             (Proof.DERIVED, [good], [wrong], "derived; 1 measurement agrees, 1 wrong version rejected"),
             (
                 Proof.DERIVED,
+                [good.model_copy(update={"origin": "set"}), fit],
+                [wrong],
+                "derived, but no check measures what is derived; 1 measurement and 1 fit agree, 1 wrong "
+                "version rejected",
+            ),
+            (
+                Proof.DERIVED,
                 [good, good, fit, computed],
                 [wrong, wrong],
                 "derived; 2 measurements, 1 fit and 1 computed value agree, 2 wrong versions rejected",

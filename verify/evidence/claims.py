@@ -197,7 +197,11 @@ def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
     *others, last = (counted(number, name) for name, number in counts.items() if number)
     agreeing = f"{', '.join(others)} and {last}" if others else last
     verb = "agrees" if len(checks) == 1 else "agree"
-    return f"{_DERIVED.get(proof, '')}{agreeing} {verb}, {counted(controls, 'wrong version')} rejected"
+    derived = _DERIVED.get(proof, "")
+    # A likely mistake: another quantity is measured than the chain is about.
+    if derived and not any(check.origin == "derived" for check in checks if check.method != "fit"):
+        derived = derived.replace("; ", ", but no check measures what is derived; ")
+    return f"{derived}{agreeing} {verb}, {counted(controls, 'wrong version')} rejected"
 
 
 class OrdinaryFit(Record):
