@@ -126,10 +126,9 @@ class TestOfClaim:
             (Proof.DERIVED, [good], [wrong], "derived; 1 measurement agrees, 1 wrong version rejected"),
             (
                 Proof.DERIVED,
-                [good.model_copy(update={"origin": "set"}), fit],
+                [good.model_copy(update={"origin": "set"})],
                 [wrong],
-                "derived, but no check measures what is derived; 1 measurement and 1 fit agree, 1 wrong "
-                "version rejected",
+                "derived, but no check measures what is derived; 1 measurement agrees, 1 wrong version rejected",
             ),
             (
                 Proof.DERIVED,
