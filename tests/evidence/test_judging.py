@@ -110,7 +110,8 @@ class TestOfClaim:
         """Each reason says which check, control or step it was."""
         good, wrong = check_that_is(CONFIRMED, "good"), control_that_is(REFUTED, "wrong")
         fit, computed = (good.model_copy(update={"method": method}) for method in ("fit", "exact"))
-        vague = check_that_is(UNDECIDED, "vague")
+        vague, other = check_that_is(UNDECIDED, "vague"), good.model_copy(update={"origin": "set"})
+        unmeasured = "derived, but no check measures what is derived"
         cases = [
             (Proof.DERIVED, [good, check_that_is(REFUTED, "off")], [wrong], "by off"),
             (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
@@ -126,9 +127,9 @@ class TestOfClaim:
             (Proof.DERIVED, [good], [wrong], "derived; 1 measurement agrees, 1 wrong version rejected"),
             (
                 Proof.DERIVED,
-                [good.model_copy(update={"origin": "set"})],
+                [other],
                 [wrong],
-                "derived, but no check measures what is derived; 1 measurement agrees, 1 wrong version rejected",
+                f"{unmeasured}; 1 measurement agrees, 1 wrong version rejected",
             ),
             (
                 Proof.DERIVED,
