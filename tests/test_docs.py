@@ -179,27 +179,16 @@ def test_the_course_of_ones_own_is_decided(tmp_path: Path) -> None:
     assert alone.exit_status == 1
 
 
-def test_every_command_is_named() -> None:
-    """As it is typed, with or without the tool's name."""
+def test_every_command_and_page_is_named() -> None:
+    """Commands as they are typed, with or without the tool's name; pages by a link that leads there."""
     assert [name for name in cli.commands if not re.search(rf"`(sdpa-verify )?{name}[ `]", page())] == []
-
-
-def test_every_page_is_linked() -> None:
-    """From the README, by a link that leads there."""
     linked = set(re.findall(r"\]\((docs/[\w/.-]+)\)", page()))
-    assert linked == {str(one.relative_to(ROOT)) for one in (ROOT / "docs").glob("*.md")}
-
-
-def test_every_option_is_explained() -> None:
-    """``--help`` is where options are documented, so none may be without its words."""
-    options = [
-        (name, one)
-        for name, command in cli.commands.items()
-        for one in command.params
-        if isinstance(one, click.Option)
-    ]
+    assert linked == {str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md")}
+    # Options are documented in ``--help``, so none may be without its words.
+    parameters = [(name, option) for name, command in cli.commands.items() for option in command.params]
+    options = [(name, option) for name, option in parameters if isinstance(option, click.Option)]
     assert len(options) > 20
-    assert [(name, one.opts[0]) for name, one in options if not one.help] == []
+    assert [(name, option.opts[0]) for name, option in options if not option.help] == []
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -43,48 +43,29 @@ def test_wrong_formula_ends_with_1_and_measured_only_with_3(tool: Tool) -> None:
 
 
 MISTAKES = [
-    (["Var(q·k)", "--query-law", "laplac"], "--query-law laplac: no such law; did you mean 'laplace'?"),
-    (["Var(q·k)", "--dimensions", "0"], "--dimensions 0: give whole numbers from 1 to 10,000,000"),
-    (["Var(q·k)", "--dimensions", "4;16"], "--dimensions 4;16: give whole numbers with commas"),
-    (["Var(q·k)", "--dimensions", ""], "give whole numbers with commas"),
-    (["E(H)", "--keys", "-2"], "--keys -2: give whole numbers with commas"),
-    (["Var(q·k)", "--tolerance", "2"], "tolerance 2: must lie between 0 and 1"),
-    (["Var(q·k)", "--workers", "0"], "--workers 0: at least one is needed"),
-    (["Var(q·k)", "--out", "/dev/null"], "/dev/null"),
-    ([], "Missing argument 'QUESTION'"),
+    (["Var(q·k)", "--query-law", "laplac"], "--query-law laplac: no such law; did you mean 'laplace'?", []),
+    (["Var(q·k)", "--dimensions", "0"], "--dimensions 0: give whole numbers from 1 to 10,000,000", []),
+    (["Var(q·k)", "--dimensions", "4;16"], "--dimensions 4;16: give whole numbers with commas", []),
+    (["Var(q·k)", "--dimensions", ""], "--dimensions : give whole numbers with commas", []),
+    (["E(H)", "--keys", "-2"], "--keys -2: give whole numbers with commas", []),
+    (["Var(q·k)", "--workers", "0"], "--workers 0: at least one is needed", []),
+    (["Var(q·k)", "--out", "/dev/null"], "/dev/null", []),
+    ([], "Missing argument 'QUESTION'", []),
+    (["Vra(q·k)"], "no function 'Vra'; did you mean 'Var'?", ["  Vra(q·k)", "  ^"]),
+    (["Var(q·k)", "--against", "2*x"], "a formula has d_k and n only, not x", ["  2*x", "    ^"]),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "problem"), MISTAKES)
-def test_mistakes_are_a_line_and_status_2(tool: Tool, arguments: list[str], problem: str) -> None:
-    """What cannot be asked is said in one line, with how to correct it, before an answer is printed."""
-    ended = tool("ask", *arguments)
-    assert ended.status == 2
-    assert problem in ended.complaint
-    assert ended.out == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem", "marked"),
-    [
-        (["Vra(q·k)"], "no function 'Vra'; did you mean 'Var'?", ["  Vra(q·k)", "  ^"]),
-        (["2·Var(q·k"], "this bracket is not closed", ["  2·Var(q·k", "       ^"]),
-        (["q·k + 1"], "q·k is random, and stands outside a mean", ["  q·k + 1", "  ^"]),
-        (["d_k"], "nothing is averaged: write E(…) or Var(…)", ["  d_k", "  ^"]),
-        (["Var(q·k)", "--against", "2*x"], "a formula has d_k and n only, not x", ["  2*x", "    ^"]),
-        (["__import__('os').system('true')"], "_ means nothing here", None),
-    ],
-)
-def test_unreadable_expressions_are_marked(
-    tool: Tool, arguments: list[str], problem: str, marked: list[str] | None
+@pytest.mark.parametrize(("arguments", "problem", "marked"), MISTAKES)
+def test_mistakes_are_a_line_and_status_2(
+    tool: Tool, arguments: list[str], problem: str, marked: list[str]
 ) -> None:
-    """An expression that cannot be read is shown with a mark below the place."""
+    """With how to correct it, before an answer; an expression is shown with a mark at the place."""
     ended = tool("ask", *arguments)
-    assert ended.status == 2
+    assert (ended.status, ended.out) == (2, "")
     line, *shown = ended.err.splitlines()
     assert line.startswith(f"sdpa-verify: {problem}")
-    assert len(shown) == 2
-    assert marked in (None, shown)
+    assert shown == marked
 
 
 @pytest.mark.slow

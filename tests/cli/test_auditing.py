@@ -122,17 +122,9 @@ def attend(q, k, v):
 GROUPED = FUNCTION.replace("scores =", "k, v = (np.repeat(x, 2, axis=1) for x in (k, v))\n    scores =", 1)
 BIASED = FUNCTION.replace("[-1])\n", "[-1]) + np.arange(k.shape[-2])\n", 1)
 PROBED: dict[str, tuple[str, tuple[str, ...], int, str]] = {
-    "right": (FUNCTION, ("--not-causal",), 0, "scale          0.353553 = 1/sqrt(d)"),
-    "corners": (FUNCTION, (), 0, "55 of 55 are right"),
+    "right": (FUNCTION, ("--not-causal",), 0, "55 of 55 are right"),
     "not causal": (FUNCTION, ("--causal",), 1, "✗ causal: no, not yes"),
-    "wrong intention": (FUNCTION, ("--intended", "1/d"), 1, "(intended: 1/d); divide by 8, not √8"),
     "softmax over the queries": (FUNCTION.replace("axis=-1", "axis=-2"), (), 1, "is over the queries"),
-    "off by a share": (
-        FUNCTION.rstrip() + " * (1 + 0.07 * np.sin(np.arange(v.shape[-1])))\n",
-        (),
-        1,
-        "wrong ",
-    ),
     "another scale": (FUNCTION.replace("np.sqrt(q.shape[-1])", "2.9"), (), 1, "the scale is 0.344828"),
     "another scale, intended": (FUNCTION.replace("np.sqrt(q", "(q"), ("--intended", "1/d"), 0, ""),
     "interleaved": (GROUPED, ("--key-heads", "1", "--heads", "2", "--groups", "interleaved"), 0, ""),

@@ -87,10 +87,7 @@ def test_help_names_every_format() -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (
-            ("cite", "score-varianc"),
-            "no value 'score-varianc' in these results; did you mean 'score-variance",
-        ),
+        (("cite", "score-varianc"), "no value 'score-varianc' in these results; did you mean 'score-varian"),
         (("cite", "score-variance", "--format", "docx"), "'docx' is not one of 'bibtex', 'csl-json'"),
         (("cite", "run:seed"), "'run:seed' is a part of what is cited as a whole; cite 'run'"),
         (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
