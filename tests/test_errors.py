@@ -9,7 +9,6 @@ from verify.errors import (
     RenderError,
     VerifyError,
     claim_errors,
-    correction,
     unknown,
     what_is_wrong,
 )
@@ -48,5 +47,4 @@ def test_the_nearest_name_is_suggested() -> None:
     )
     assert unknown("claim", "zzz", ["score", "law"], "list them") == "no claim 'zzz'; list them"
     assert unknown("setting", "t", ["d_k", "T"], "") == "no setting 't'; did you mean 'T'?"
-    assert correction() == "correct the claim"
     assert "\n" not in what_is_wrong(ValueError("a\nb"))

@@ -64,6 +64,7 @@ def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
         yield
     except Exception as error:
         place, what = place_in(str(origin), error), what_is_wrong(error)
+        fix = f"correct the claim file {origin}" if origin else "correct the claim"
         if isinstance(error, VerifyError) and error.exit_status == VerifyError.exit_status:
             if type(error) is not ClaimError or not origin or str(origin) in str(error):
                 raise
@@ -71,7 +72,7 @@ def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
             where, what = f"claim {claim}: {place}: " if place else "", str(error)
         else:
             where = f"claim {claim}: {place}{': ' if place else ''}"
-        raise ClaimError(f"{where}{what}; {correction(origin)}") from error
+        raise ClaimError(f"{where}{what}; {fix}") from error
 
 
 def place_in(path: str, error: BaseException) -> str:
@@ -103,20 +104,6 @@ def what_is_wrong(error: BaseException) -> str:
     return one_line(f"{place}: {first['msg'].removeprefix('Value error, ')}")
 
 
-@contextmanager
-def unforeseen() -> Iterator[None]:
-    """Raise an unforeseen error in rendering written results as a RenderError."""
-    try:
-        yield
-    except (VerifyError, OSError, KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as error:
-        # Among them panics of compiled libraries, which are no Exceptions.
-        raise RenderError(
-            f"rendering: not foreseen: {what_is_wrong(error)}; the results are written; please report it"
-        ) from error
-
-
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
     """Return in one line that there is no ``what`` of this name, with the nearest, else what to do."""
     return f"no {what} {name!r}; " + (nearest(name, known) or otherwise)
@@ -127,8 +114,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     by_case = {other.lower(): other for other in known}
     near = difflib.get_close_matches(str(name).lower(), by_case, n=1, cutoff=0.4)
     return f"did you mean {by_case[near[0]]!r}?" if near else ""
-
-
-def correction(origin: object = "") -> str:
-    """Return what to do about a claim's own code."""
-    return f"correct the claim file {origin}" if origin else "correct the claim"

@@ -25,7 +25,7 @@ from verify.cli.console import (
     together,
     workers_option,
 )
-from verify.errors import ClaimError, OutputError, SourcesError, unforeseen
+from verify.errors import ClaimError, OutputError, SourcesError
 from verify.files.names import EDITIONS, RUN
 
 if TYPE_CHECKING:
@@ -115,8 +115,7 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
         raise
     results = out / RUN.evidence
     write_whole(results, record.to_json().encode())
-    with unforeseen():
-        write_together({path: form(record) for path, form in forms.items()})
+    write_together({path: form(record) for path, form in forms.items()})
     for path in (results, *forms):
         say(path)
     end(record.exit_status)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from verify.errors import OutputError, RenderError, SettingsError, VerifyError, unforeseen
+from verify.errors import OutputError, RenderError, SettingsError, VerifyError, what_is_wrong
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
 from verify.executors.workers import Workers, using, worker_errors
@@ -73,19 +73,12 @@ def render(
     pages: dict[str, bytes] = {}
     problem: RenderError | None = None
     try:
-        with unforeseen(), usable_caches(), using(workers) as processes, worker_errors():
+        with usable_caches(), using(workers) as processes, worker_errors():
             _render(record, edition, processes, phase, pages)
-    except RenderError as error:
-        problem = error
-    except (VerifyError, OSError) as error:
-        what = str(error)
-        if isinstance(error, OSError):
-            # Libraries that render keep temporary files, and a disk can be full.
-            what = f"{error.filename or 'a file'}: {error.strerror or error}"
-        problem = RenderError(
-            f"rendering, {next(reversed(phases), 'caches')}: {what}; the results are written; "
-            "correct that, then `sdpa-verify render` them"
-        )
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - among them panics of compiled libraries
+        problem = _problem(error, next(reversed(phases), "caches"))
     made = {out / name: page for name, page in pages.items()}
     try:
         with phase("write"):
@@ -94,6 +87,22 @@ def render(
         problem = RenderError(f"{error}; the results are written")
         made.clear()
     return Written((results, *made), phases, problem)
+
+
+def _problem(error: BaseException, part: str) -> RenderError:
+    """Return why a part of the report could not be made."""
+    if isinstance(error, RenderError):
+        return error
+    if isinstance(error, OSError):
+        # Libraries that render keep temporary files, and a disk can be full.
+        what = f"{error.filename or 'a file'}: {error.strerror or error}"
+    elif isinstance(error, VerifyError):
+        what = str(error)
+    else:
+        what = f"not foreseen: {what_is_wrong(error)}"
+        return RenderError(f"rendering: {what}; the results are written; please report it")
+    fix = "correct that, then `sdpa-verify render` them"
+    return RenderError(f"rendering, {part}: {what}; the results are written; {fix}")
 
 
 def _render(
