@@ -78,7 +78,7 @@ def sample_of(values: Array, scores: int = 1) -> Sample:
 def groups_of(values: Array) -> Array:
     """Return the means of the groups that these block vectors are dealt to in turn."""
     if len(values) < GROUPS:
-        return np.zeros((0, 0))
+        return np.zeros((0, values.shape[1]))
     return np.array([values[first::GROUPS].mean(axis=0) for first in range(GROUPS)])
 
 

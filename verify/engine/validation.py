@@ -96,7 +96,8 @@ def _silent(check: Comparison) -> str:
     misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
     if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
         return f'its tolerance is a share of {tolerance.scale:g}; say of what: of="…"'
-    times = tolerance.times(prediction)
+    # Of the prediction or, where that is 0, of the scale.
+    times = tolerance.width(prediction, 1.0) / abs(prediction) if prediction else tolerance.factor
     if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
         return (
             f"its tolerance is {times:.3g} times the run's, of "

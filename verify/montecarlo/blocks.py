@@ -114,7 +114,7 @@ class Sums:
                 - (crossed + crossed.transpose(0, 2, 1) + crossed.transpose(2, 0, 1))
                 + 2 * np.einsum("i,j,k->ijk", offset, offset, offset)
             )
-        groups = np.zeros((0, 0))
+        groups = np.zeros((0, self.shift.size))
         if self.groups.size and n >= GROUPS:
             sizes = (n + GROUPS - 1 - np.arange(GROUPS)) // GROUPS
             groups = self.shift + self.groups / sizes[:, None]

@@ -75,10 +75,6 @@ class Goal:
     prediction: float
     width: float
 
-    def deviations(self) -> float:
-        """Return how many standard errors the half-width must span."""
-        return intervals.normal_quantile(self.alpha) + intervals.normal_quantile(self.miss)
-
 
 _SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
 
@@ -196,12 +192,14 @@ class Smooth:
 
 def _blocks_for(variance: float, goal: Goal, width: float) -> int:
     """Return the blocks of that ``variance`` whose mean is known to ``width`` as ``goal`` wants it."""
-    return max(MIN_BLOCKS, math.ceil(variance * (goal.deviations() / width) ** 2))
+    # The half-width must span so many standard errors.
+    deviations = intervals.normal_quantile(goal.alpha) + intervals.normal_quantile(goal.miss)
+    return max(MIN_BLOCKS, math.ceil(variance * (deviations / width) ** 2))
 
 
 @dataclass(frozen=True)
 class DistanceToLaw:
-    """The largest gap between the measured and a given distribution function at the sampler's grid.
+    """The largest gap between the measured and a given distribution function at points of a grid.
 
     ``outputs`` are the names of the fractions of independent scores at or below each grid point; ``law`` is
     the given function there. The interval is that of Dvoretzky, Kiefer, Wolfowitz and Massart, for any size.

@@ -51,10 +51,6 @@ class Tolerance:
         """Return the band's half-width in the quantity's units."""
         return self.factor * tolerance * (abs(prediction) if self.scale is None else self.scale)
 
-    def times(self, prediction: float) -> float:
-        """Return how many times the run's tolerance the band is, of the prediction, or of the scale if 0."""
-        return self.width(prediction, 1.0) / abs(prediction) if prediction else self.factor
-
 
 @dataclass(frozen=True)
 class Quantity:

@@ -81,11 +81,9 @@ class Linearised:
         sums = (self.groups * sizes).reshape(2, -1).sum(axis=0)
         return np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
 
-    @cached_property
+    @property
     def groups(self) -> Array:
         """The groups' means, less the mean of all; none where not every group has a block."""
-        if not self.sample.groups.size:
-            return np.zeros(0)
         return (self.sample.groups - self.sample.mean) @ self.slope
 
 

@@ -77,19 +77,14 @@ def _is_at_most(expression: sp.Expr, bound: sp.Expr) -> bool:
     return bound == 1 and isinstance(x, Softmax | Indicator)
 
 
-def _in_symbols(
-    quantity: sp.Expr, interpolated: Mapping[sp.Expr, tuple[sp.Expr, list[sp.Expr]]]
-) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
-    """Return a quantity with symbols for its means, and what each symbol is the mean of.
-
-    ``interpolated`` are its quantiles in symbols, each with the shares that these are the means of.
-    """
+def _in_symbols(quantity: sp.Expr, cell: Cell) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
+    """Return a quantity with symbols for its means, and what each symbol is the mean of in the cell."""
     means = {mean: _renamed(mean.args[0]) for mean in sorted(quantity.atoms(E), key=_text)}
     in_symbols = {mean: _symbol(x) for mean, x in means.items()}
     # Means over any query and over any other query are the same output, whose slope counts once.
     outputs = {in_symbols[mean]: x for mean, x in means.items()}
     for part in sorted(quantity.atoms(Quantile), key=_text):
-        in_symbols[part], shares = interpolated[part]
+        in_symbols[part], shares = _interpolated(part, cell)
         outputs |= {_symbol(share): share for share in shares}
     return quantity.xreplace(in_symbols), outputs
 
@@ -150,15 +145,11 @@ def measurement(
     sizes, chosen = lengths_of(sorted(arguments, key=_text), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
     cell = Cell(name, (), (), tuple(laws.items()), tuple(sizes.items()), tuple(values.items()))
-    quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=_text)
-    interpolated = {
-        part: _interpolated(part, *_scale(cell, part.args[0], float(part.args[1]))) for part in quantiles
-    }
     # Each quantity becomes a function of means; means that several have in common are one output.
     outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
-        in_symbols, outputs_of = _in_symbols(quantity, interpolated)
+        in_symbols, outputs_of = _in_symbols(quantity, cell)
         expression = in_symbols.subs(at)
         if unknown := sorted(map(str, expression.free_symbols - outputs_of.keys())):
             raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
@@ -302,15 +293,14 @@ def _rounded(value: float, fine: float) -> sp.Rational:
     return digit * round(value / float(digit))
 
 
-def _interpolated(
-    quantile: Quantile, point: sp.Rational, step: sp.Rational, is_factor: bool
-) -> tuple[sp.Expr, list[sp.Expr]]:
+def _interpolated(quantile: Quantile, cell: Cell) -> tuple[sp.Expr, list[sp.Expr]]:
     """Return a quantile as a smooth function of shares, by their symbols, and what they are the means of.
 
     The shares lie at a point and a step to either side; the quantile is where the parabola through the
     three, over the steps, reaches the level.
     """
     x, level = quantile.args
+    point, step, is_factor = _scale(cell, x, float(level))
 
     def place(steps: sp.Expr) -> sp.Expr:
         return point * step**steps if is_factor else point + step * steps
