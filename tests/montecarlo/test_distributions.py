@@ -63,25 +63,23 @@ def test_draws_follow_the_law(distribution: Distribution, reference: Any) -> Non
     assert gap <= math.sqrt(math.log(2 / FALSE_ALARM) / (2 * DRAWS))
 
 
-class TestMoved:
-    """``moved(a, b)`` is the distribution of a + b·x."""
+@examples(40)
+@given(distributions(), fractions(), fractions().filter(bool))
+def test_moments_move_along(distribution: Distribution, a: Fraction, b: Fraction) -> None:
+    """The mean moves along, central moments scale with powers of b."""
+    moved = distribution.moved(a, b)
+    assert (moved.mean, moved.variance) == (a + b * distribution.mean, b**2 * distribution.variance)
+    central = distribution.central_moments(4)
+    assert moved.central_moments(4) == tuple(b**order * central[order] for order in range(5))
 
-    @examples(40)
-    @given(distributions(), fractions(), fractions().filter(bool))
-    def test_moments(self, distribution: Distribution, a: Fraction, b: Fraction) -> None:
-        """The mean moves along, central moments scale with powers of b."""
-        moved = distribution.moved(a, b)
-        assert (moved.mean, moved.variance) == (a + b * distribution.mean, b**2 * distribution.variance)
-        central = distribution.central_moments(4)
-        assert moved.central_moments(4) == tuple(b**order * central[order] for order in range(5))
 
-    @examples(30)
-    @given(distributions(), fractions(), fractions(), st.integers(0, 2**32))
-    def test_draws_move_along(self, distribution: Distribution, a: Fraction, b: Fraction, seed: int) -> None:
-        """From the same stream come the same numbers, moved."""
-        plain: Array = distribution.draw(generator(seed), (20,))
-        moved = distribution.moved(a, b).draw(generator(seed), (20,))
-        assert np.allclose(moved, float(a) + float(b) * plain, rtol=1e-12, atol=1e-9)
+@examples(30)
+@given(distributions(), fractions(), fractions(), st.integers(0, 2**32))
+def test_draws_move_along(distribution: Distribution, a: Fraction, b: Fraction, seed: int) -> None:
+    """From the same stream come the same numbers, moved."""
+    plain: Array = distribution.draw(generator(seed), (20,))
+    moved = distribution.moved(a, b).draw(generator(seed), (20,))
+    assert np.allclose(moved, float(a) + float(b) * plain, rtol=1e-12, atol=1e-9)
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,142 +53,133 @@ def test_gradients_are_those_of_central_differences() -> None:
         assert np.allclose(estimand.at(named(mean))[1], differences, rtol=1e-7, atol=1e-7)
 
 
-class TestCoverage:
-    """Intervals cover at least as often as they say, by exact binomial bounds at 1e-6."""
-
-    CASES = (
-        pytest.param(1, 4, NORMAL, id="normal-1"),
-        pytest.param(64, 4, NORMAL, id="normal-64", marks=pytest.mark.slow),
-        pytest.param(1, 4, EXPONENTIAL, id="exponential-1"),
-        pytest.param(3, 3, UNIT_INTERVAL, id="unit-interval-3", marks=pytest.mark.slow),
-    )
-
-    @pytest.mark.parametrize(("d", "side", "distribution"), CASES)
-    def test_hull_at_95_percent(self, d: int, side: int, distribution: Distribution) -> None:
-        """The variance of scores at the smallest sample that is ever judged."""
-        cell, estimand = score_variance(d, side, distribution)
-        drawn = samples(cell, MIN_BLOCKS, 200, 10 + d)
-        assert at_least(covered(estimand, drawn, truth_of(d, distribution), 0.05), 200, 0.95)
-
-    def test_skewness_corrected_at_95_percent(self) -> None:
-        """Means of exponentials, at the fewest blocks that count as reliable."""
-        blocks = intervals.least_blocks(2.0, 0.05)
-        drawn = map(sample_of, np.random.default_rng(78).exponential(size=(500, blocks, 1)))
-        assert at_least(covered(component("mean"), drawn, 1.0, 0.05), 500, 0.95)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("d", "distribution"),
-        [(1, NORMAL), (1, EXPONENTIAL), (2, RADEMACHER), (16, EXPONENTIAL), (16, UNIT_INTERVAL)],
-    )
-    def test_hull_at_small_levels(self, d: int, distribution: Distribution) -> None:
-        """At 99.9% over 1,500 repetitions, where scores are far from normal and where they are nearly so."""
-        cell, estimand = score_variance(d, 4, distribution)
-        drawn = samples(cell, MIN_BLOCKS, 1_500, 50 + d)
-        assert at_least(covered(estimand, drawn, truth_of(d, distribution), 1e-3), 1_500, 0.999)
+CASES = (
+    pytest.param(1, 4, NORMAL, id="normal-1"),
+    pytest.param(64, 4, NORMAL, id="normal-64", marks=pytest.mark.slow),
+    pytest.param(1, 4, EXPONENTIAL, id="exponential-1"),
+    pytest.param(3, 3, UNIT_INTERVAL, id="unit-interval-3", marks=pytest.mark.slow),
+)
 
 
-class TestPlanning:
-    """Samples of the planned size reach their goal as often as promised."""
+@pytest.mark.parametrize(("d", "side", "distribution"), CASES)
+def test_hull_covers_at_95_percent(d: int, side: int, distribution: Distribution) -> None:
+    """The variance of scores at the smallest sample that is ever judged."""
+    cell, estimand = score_variance(d, side, distribution)
+    drawn = samples(cell, MIN_BLOCKS, 200, 10 + d)
+    assert at_least(covered(estimand, drawn, truth_of(d, distribution), 0.05), 200, 0.95)
 
-    @pytest.mark.parametrize(
-        ("d", "distribution"),
-        [
-            (4, EXPONENTIAL),
-            *(
-                pytest.param(*one, marks=pytest.mark.slow)
-                for one in ((1, NORMAL), (8, NORMAL), (3, UNIT_INTERVAL))
-            ),
-        ],
-    )
-    def test_derived_variance(self, d: int, distribution: Distribution) -> None:
-        """With the derived block variance: the interval fits the band in at least 95% of 150 samples."""
-        cell, estimand = score_variance(d, 4, distribution)
-        truth = truth_of(d, distribution)
-        goal = Goal(alpha=1e-3, miss=0.05, prediction=truth, width=0.2 * truth)
-        blocks = estimand.blocks_needed(goal, None)
-        assert blocks is not None
-        assert blocks >= MIN_BLOCKS
-        assert at_least(fitting(estimand, samples(cell, blocks, 150, 90 + d), goal), 150, 0.95)
 
-    def test_pilot_sample(self) -> None:
-        """Without one, a pilot estimates it; from a pilot of many blocks the promise holds."""
-        estimand = component("mean")
-        goal = Goal(alpha=1e-2, miss=0.05, prediction=1.0, width=0.1)
-        assert estimand.blocks_needed(goal, None) is None
-        rng = np.random.default_rng(5)
-        blocks = estimand.blocks_needed(goal, sample_of(rng.exponential(size=(20_000, 1))))
-        assert blocks is not None
-        drawn = map(sample_of, rng.exponential(size=(150, blocks, 1)))
-        assert at_least(fitting(estimand, drawn, goal), 150, 0.95)
+def test_skewness_corrected_covers_at_95_percent() -> None:
+    """Means of exponentials, at the fewest blocks that count as reliable."""
+    blocks = intervals.least_blocks(2.0, 0.05)
+    drawn = map(sample_of, np.random.default_rng(78).exponential(size=(500, blocks, 1)))
+    assert at_least(covered(component("mean"), drawn, 1.0, 0.05), 500, 0.95)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("d", "distribution"),
+    [(1, NORMAL), (1, EXPONENTIAL), (2, RADEMACHER), (16, EXPONENTIAL), (16, UNIT_INTERVAL)],
+)
+def test_hull_covers_at_small_levels(d: int, distribution: Distribution) -> None:
+    """At 99.9% over 1,500 repetitions, where scores are far from normal and where they are nearly so."""
+    cell, estimand = score_variance(d, 4, distribution)
+    drawn = samples(cell, MIN_BLOCKS, 1_500, 50 + d)
+    assert at_least(covered(estimand, drawn, truth_of(d, distribution), 1e-3), 1_500, 0.999)
+
+
+@pytest.mark.parametrize(
+    ("d", "distribution"),
+    [
+        (4, EXPONENTIAL),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in ((1, NORMAL), (8, NORMAL), (3, UNIT_INTERVAL))
+        ),
+    ],
+)
+def test_planned_size_by_a_derived_variance(d: int, distribution: Distribution) -> None:
+    """With the derived block variance: the interval fits the band in at least 95% of 150 samples."""
+    cell, estimand = score_variance(d, 4, distribution)
+    truth = truth_of(d, distribution)
+    goal = Goal(alpha=1e-3, miss=0.05, prediction=truth, width=0.2 * truth)
+    blocks = estimand.blocks_needed(goal, None)
+    assert blocks is not None
+    assert blocks >= MIN_BLOCKS
+    assert at_least(fitting(estimand, samples(cell, blocks, 150, 90 + d), goal), 150, 0.95)
+
+
+def test_planned_size_by_a_pilot() -> None:
+    """Without one, a pilot estimates it; from a pilot of many blocks the promise holds."""
+    estimand = component("mean")
+    goal = Goal(alpha=1e-2, miss=0.05, prediction=1.0, width=0.1)
+    assert estimand.blocks_needed(goal, None) is None
+    rng = np.random.default_rng(5)
+    blocks = estimand.blocks_needed(goal, sample_of(rng.exponential(size=(20_000, 1))))
+    assert blocks is not None
+    drawn = map(sample_of, rng.exponential(size=(150, blocks, 1)))
+    assert at_least(fitting(estimand, drawn, goal), 150, 0.95)
 
 
 POINTS = ("-1", "0", "1")
 
 
-class TestDistanceToLaw:
-    """The distance between the measured and a given distribution function."""
-
-    def pilot(self, blocks: int = 400, seed: int = 9) -> Sample:
-        """Return a sample of the fractions of 50 products of normal numbers at or below three points."""
-        products = np.random.default_rng(seed).normal(size=(2, blocks, 50)).prod(axis=0)
-        values = (products[:, :, None] <= [-1.0, 0.0, 1.0]).mean(axis=1)
-        empty = np.zeros((0, 0))
-        return Sample(blocks, blocks * 100, blocks * 50, values.mean(axis=0), empty, empty, names=POINTS)
-
-    def test_value_and_interval(self) -> None:
-        """The largest gap, ± Massart's half-width, cut to what a distance can be."""
-        sample = self.pilot()
-        off = tuple(sample.mean + np.array([0.0, 0.3, -0.1]))
-        laws = (off, tuple(sample.mean))
-        measured, right = (DistanceToLaw(law, POINTS).measure(sample, 0.01) for law in laws)
-        half = math.sqrt(math.log(200) / (2 * sample.scores))
-        assert measured.value == pytest.approx(0.3)
-        assert measured.interval == pytest.approx((0.3 - half, 0.3 + half))
-        assert right.interval == pytest.approx((0.0, half))
-
-    def test_planned_size_reaches_the_goal(self) -> None:
-        """A true distribution's interval in the planned sample fits the width as often as promised."""
-        goal = Goal(alpha=0.01, miss=0.2, prediction=0.0, width=0.02)
-        estimand = DistanceToLaw((0.5,), ("half",))
-        assert estimand.blocks_needed(goal, None) is None
-        pilot = self.pilot()
-        blocks = estimand.blocks_needed(goal, pilot)
-        assert blocks is not None
-        rng = np.random.default_rng(11)
-        fractions = rng.binomial(blocks * 50, 0.5, size=300) / (blocks * 50)
-        empty, inside = np.zeros(0), 0
-        for fraction in fractions:
-            sample = Sample(blocks, 1, blocks * 50, np.array([fraction]), empty, empty, names=("half",))
-            inside += estimand.measure(sample, 0.01).interval[1] <= goal.width
-        assert at_least(inside, 300, 0.8)
+def of_shares(blocks: int, shares: Any, names: tuple[str, ...]) -> Sample:
+    """Return a sample of these shares of 50 independent scores a block, without higher moments."""
+    empty = np.zeros((0, 0))
+    return Sample(blocks, blocks * 100, blocks * 50, np.array(shares), empty, empty, names=names)
 
 
-class TestBounded:
-    """The mean of a statistic between 0 and 1."""
+def test_a_distance_to_a_law_has_massarts_interval() -> None:
+    """The largest gap, ± Massart's half-width, cut to what a distance can be."""
+    products = np.random.default_rng(9).normal(size=(2, 400 * 50)).prod(axis=0)
+    sample = of_shares(400, [(products <= float(point)).mean() for point in POINTS], POINTS)
+    off = tuple(sample.mean + np.array([0.0, 0.3, -0.1]))
+    laws = (off, tuple(sample.mean))
+    measured, right = (DistanceToLaw(law, POINTS).measure(sample, 0.01) for law in laws)
+    half = math.sqrt(math.log(200) / (2 * sample.scores))
+    assert measured.value == pytest.approx(0.3)
+    assert measured.interval == pytest.approx((0.3 - half, 0.3 + half))
+    assert right.interval == pytest.approx((0.0, half))
 
-    SHARES = np.array([[0.25, 1.0], [0.5, 1.0], [0.75, 1.0], [1.0, 1.0]])
 
-    def test_value_and_interval(self) -> None:
-        """The mean with Hoeffding's interval."""
-        found = Bounded("mean").measure(sample_of(self.SHARES), 0.01)
-        assert found.value == 0.625
-        assert found.interval == intervals.bounded_mean(0.625, 0.01, 4)
+def test_planned_size_for_a_distance_reaches_the_goal() -> None:
+    """A true distribution's interval in the planned sample fits the width as often as promised."""
+    goal = Goal(alpha=0.01, miss=0.2, prediction=0.0, width=0.02)
+    estimand = DistanceToLaw((0.5,), ("half",))
+    assert estimand.blocks_needed(goal, None) is None
+    blocks = estimand.blocks_needed(goal, of_shares(400, [0.5], ("half",)))
+    assert blocks is not None
+    shares = np.random.default_rng(11).binomial(blocks * 50, 0.5, size=300) / (blocks * 50)
+    drawn = (of_shares(blocks, [share], ("half",)) for share in shares)
+    assert at_least(fitting(estimand, drawn, goal), 300, 0.8)
 
-    def test_blocks_that_all_agree_keep_an_interval(self) -> None:
-        """No spread among the blocks does not make the mean certain."""
-        found = Bounded("square").measure(sample_of(self.SHARES), 0.01)
-        assert found.interval[0] < found.value == found.interval[1] == 1
-        assert found.reliable
 
-    @pytest.mark.parametrize(("truth", "edge"), [(0.6, 0.5), (0.97, 0.5), (0.3, 0.5), (0.98, 0.9)])
-    def test_planned_size_reaches_the_goal(self, truth: float, edge: float) -> None:
-        """At the planned size the interval ends before the edge with at least the wanted power."""
-        alpha, miss = 1e-4, 0.05
-        goal = Goal(alpha, miss, truth, width=abs(truth - edge))
-        blocks = Bounded("mean").blocks_needed(goal, None)
-        assert blocks is not None
-        counts = np.arange(blocks + 1)
-        found = [intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts]
-        clear = [(low > edge) if truth > edge else (high < edge) for low, high in found]
-        assert stats.binom.pmf(counts, blocks, truth)[clear].sum() >= 1 - miss
+SHARES = np.array([[0.25, 1.0], [0.5, 1.0], [0.75, 1.0], [1.0, 1.0]])
+
+
+def test_a_bounded_mean_has_hoeffdings_interval() -> None:
+    """The mean with Hoeffding's interval."""
+    found = Bounded("mean").measure(sample_of(SHARES), 0.01)
+    assert found.value == 0.625
+    assert found.interval == intervals.bounded_mean(0.625, 0.01, 4)
+
+
+def test_blocks_that_all_agree_keep_an_interval() -> None:
+    """No spread among the blocks does not make the mean certain."""
+    found = Bounded("square").measure(sample_of(SHARES), 0.01)
+    assert found.interval[0] < found.value == found.interval[1] == 1
+    assert found.reliable
+
+
+@pytest.mark.parametrize(("truth", "edge"), [(0.6, 0.5), (0.97, 0.5), (0.3, 0.5), (0.98, 0.9)])
+def test_planned_size_for_a_bounded_mean_reaches_the_goal(truth: float, edge: float) -> None:
+    """At the planned size the interval ends before the edge with at least the wanted power."""
+    alpha, miss = 1e-4, 0.05
+    goal = Goal(alpha, miss, truth, width=abs(truth - edge))
+    blocks = Bounded("mean").blocks_needed(goal, None)
+    assert blocks is not None
+    counts = np.arange(blocks + 1)
+    found = [intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts]
+    clear = [(low > edge) if truth > edge else (high < edge) for low, high in found]
+    assert stats.binom.pmf(counts, blocks, truth)[clear].sum() >= 1 - miss

@@ -62,63 +62,59 @@ def test_a_power_law_has_its_exponent(factor: float, exponent: float) -> None:
     assert fit.measure("misfit", ones, 0.01).interval[0] == 0
 
 
-class TestErrors:
-    """Standard errors of the coefficients."""
-
-    def test_the_larger_of_two_errors_makes_the_interval(self) -> None:
-        """The interval rests on the measured or the model's error, whichever is larger, with Student's t."""
-        fit = WeightedFit("line", X, BY_SIZE)
-        small = [measured(x, 0.01 * x, model_error=0.03 * x) for x in X]
-        large = [measured(x, 0.03 * x, model_error=0.01 * x) for x in X]
-        one, two = (fit.measure("slope", group, 0.01) for group in (small, large))
-        assert one.interval == pytest.approx(two.interval)
-        quantile = stats.t.isf(0.005, 999)
-        assert two.interval[1] - two.value == pytest.approx(quantile * two.error)
-        assert one.model_error == pytest.approx(two.error)
-
-    def test_what_a_fit_rests_on(self) -> None:
-        """Blocks and draws add up; points without skewness are reliable together."""
-        slope = WeightedFit("line", X, BY_SIZE).measure("slope", points(X, [0.02 * x for x in X]), 0.01)
-        assert (slope.blocks, slope.coordinates, slope.reliable) == (9000, 90_000, True)
-
-    def test_skewed_points_make_a_fit_unreliable(self) -> None:
-        """What is too skewed for the level is not judged: coefficients and misfit alike."""
-        fit = WeightedFit("line", X, BY_SIZE)
-        skewed = [measured(x, 0.02 * x, skewness=0.5) for x in X]
-        assert not fit.measure("slope", skewed, FALSE_ALARM).reliable
-        assert not fit.measure("misfit", skewed, FALSE_ALARM).reliable
-        assert fit.measure("slope", skewed, 0.5).reliable
+def test_the_larger_of_two_errors_makes_the_interval() -> None:
+    """The interval rests on the measured or the model's error, whichever is larger, with Student's t."""
+    fit = WeightedFit("line", X, BY_SIZE)
+    small = [measured(x, 0.01 * x, model_error=0.03 * x) for x in X]
+    large = [measured(x, 0.03 * x, model_error=0.01 * x) for x in X]
+    one, two = (fit.measure("slope", group, 0.01) for group in (small, large))
+    assert one.interval == pytest.approx(two.interval)
+    quantile = stats.t.isf(0.005, 999)
+    assert two.interval[1] - two.value == pytest.approx(quantile * two.error)
+    assert one.model_error == pytest.approx(two.error)
 
 
-class TestMisfit:
-    """The relative distance from the fitted curve."""
+def test_what_a_fit_rests_on() -> None:
+    """Blocks and draws add up; points without skewness are reliable together."""
+    slope = WeightedFit("line", X, BY_SIZE).measure("slope", points(X, [0.02 * x for x in X]), 0.01)
+    assert (slope.blocks, slope.coordinates, slope.reliable) == (9000, 90_000, True)
 
-    def test_a_bent_line_is_found(self) -> None:
-        """x^1.1 is no line: the interval excludes zero at 1e-6 although R² of the ordinary fit is 0.99."""
-        y = [x**1.1 for x in X]
-        _, _, r_squared = ordinary(X, y)
-        assert r_squared > 0.99
-        bent, line = points(y, [0.01 * v for v in y]), WeightedFit("line", X, BY_SIZE)
-        misfit = line.measure("misfit", bent, FALSE_ALARM)
-        assert misfit.interval[0] > 0
-        assert misfit.interval[0] <= misfit.value <= misfit.interval[1]
 
-    @pytest.mark.parametrize("bend", [0.0, 0.05])
-    def test_covers_the_truth(self, bend: float) -> None:
-        """At 95% the interval holds the true distance at least as often as promised, bound at 1e-6."""
-        x = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
-        truth = x * (1 + bend * np.array([1, -1, 1, -1, 1]))
-        sigma = 0.02 * x
-        slope, constant = np.polyfit(x, truth, 1, w=1 / sigma)
-        distance = math.sqrt(
-            np.sum(((truth - constant - slope * x) / sigma) ** 2)
-            / np.sum(((constant + slope * x) / sigma) ** 2)
-        )
-        fit, covered = WeightedFit("line", tuple(x), tuple(sigma**-2)), 0
-        for values in truth + sigma * np.random.default_rng(3).normal(size=(200, 5)):
-            low, high = fit.measure("misfit", points(values, sigma), 0.05).interval
-            covered += low <= distance * (1 + 1e-9) + 1e-9 and distance <= high * (1 + 0.02) + 1e-9
-        assert at_least(covered, 200, 0.95)
+def test_skewed_points_make_a_fit_unreliable() -> None:
+    """What is too skewed for the level is not judged: coefficients and misfit alike."""
+    fit = WeightedFit("line", X, BY_SIZE)
+    skewed = [measured(x, 0.02 * x, skewness=0.5) for x in X]
+    assert not fit.measure("slope", skewed, FALSE_ALARM).reliable
+    assert not fit.measure("misfit", skewed, FALSE_ALARM).reliable
+    assert fit.measure("slope", skewed, 0.5).reliable
+
+
+def test_a_bent_line_is_found() -> None:
+    """x^1.1 is no line: the interval excludes zero at 1e-6 although R² of the ordinary fit is 0.99."""
+    y = [x**1.1 for x in X]
+    _, _, r_squared = ordinary(X, y)
+    assert r_squared > 0.99
+    bent, line = points(y, [0.01 * v for v in y]), WeightedFit("line", X, BY_SIZE)
+    misfit = line.measure("misfit", bent, FALSE_ALARM)
+    assert misfit.interval[0] > 0
+    assert misfit.interval[0] <= misfit.value <= misfit.interval[1]
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.05])
+def test_a_misfit_covers_the_truth(bend: float) -> None:
+    """At 95% the interval holds the true distance at least as often as promised, bound at 1e-6."""
+    x = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    truth = x * (1 + bend * np.array([1, -1, 1, -1, 1]))
+    sigma = 0.02 * x
+    slope, constant = np.polyfit(x, truth, 1, w=1 / sigma)
+    distance = math.sqrt(
+        np.sum(((truth - constant - slope * x) / sigma) ** 2) / np.sum(((constant + slope * x) / sigma) ** 2)
+    )
+    fit, covered = WeightedFit("line", tuple(x), tuple(sigma**-2)), 0
+    for values in truth + sigma * np.random.default_rng(3).normal(size=(200, 5)):
+        low, high = fit.measure("misfit", points(values, sigma), 0.05).interval
+        covered += low <= distance * (1 + 1e-9) + 1e-9 and distance <= high * (1 + 0.02) + 1e-9
+    assert at_least(covered, 200, 0.95)
 
 
 @examples(60)

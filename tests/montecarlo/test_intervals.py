@@ -26,129 +26,114 @@ def test_quantiles_have_their_tails(alpha: float, blocks: int) -> None:
     assert t >= z * (1 - 1e-9)
 
 
-class TestScored:
-    """All values that the score test does not reject."""
-
-    @examples(100)
-    @given(VALUES, floats(1e-3, 10), st.integers(2000, 10**6), QUANTILES, floats(0.01, 100))
-    def test_inverts_the_score_test(
-        self, value: float, relative: float, blocks: int, z: float, candidate: float
-    ) -> None:
-        """A candidate v is inside exactly if |value - v| ≤ z·v·√(r/B)."""
-        assume(z * math.sqrt(relative / blocks) < 0.95)
-        low, high = intervals.scored(value, relative, blocks, z, positive=True)
-        v = value * candidate
-        statistic = abs(value - v) / (v * math.sqrt(relative / blocks))
-        assume(abs(statistic - z) > 1e-9)
-        assert (low <= v <= high) == (statistic <= z)
-
-    def test_too_few_blocks_have_no_finite_bound(self) -> None:
-        """Where the score test rejects no large value, the interval would be infinite; that is an error."""
-        with pytest.raises(ValueError, match="4 blocks are too few"):
-            intervals.scored(1.0, 1.0, 4, 2.0, positive=True)
-        assert intervals.scored(1.0, 1.0, 4, 2.0, positive=False) == (0.0, 2.0)
+@examples(100)
+@given(VALUES, floats(1e-3, 10), st.integers(2000, 10**6), QUANTILES, floats(0.01, 100))
+def test_a_scored_interval_inverts_the_score_test(
+    value: float, relative: float, blocks: int, z: float, candidate: float
+) -> None:
+    """A candidate v is inside exactly if |value - v| ≤ z·v·√(r/B)."""
+    assume(z * math.sqrt(relative / blocks) < 0.95)
+    low, high = intervals.scored(value, relative, blocks, z, positive=True)
+    v = value * candidate
+    statistic = abs(value - v) / (v * math.sqrt(relative / blocks))
+    assume(abs(statistic - z) > 1e-9)
+    assert (low <= v <= high) == (statistic <= z)
 
 
-class TestSkewnessCorrected:
-    """Hall's transformation of the studentised interval."""
-
-    SKEWNESS = floats(0.01, 5)
-
-    @examples(50)
-    @given(floats(-2, 2), st.integers(50, 10**5), floats(-4, 4))
-    def test_inverts_the_published_transformation(self, skewness: float, blocks: int, t: float) -> None:
-        """The ends' studentised distances T satisfy T + γT²/3√B + γ²T³/27B + γ/6√B = ±z."""
-        root = math.sqrt(blocks)
-
-        def transformed(t: float) -> float:
-            return t + skewness * t**2 / (3 * root) + skewness**2 * t**3 / (27 * blocks) + skewness / 6 / root
-
-        z = abs(transformed(t))
-        low, high = intervals.skewness_corrected(0.0, 1.0, skewness, blocks, z)
-        assert transformed(-low) == pytest.approx(z, abs=1e-6)
-        assert transformed(-high) == pytest.approx(-z, abs=1e-6)
+def test_too_few_blocks_have_no_finite_bound() -> None:
+    """Where the score test rejects no large value, the interval would be infinite; that is an error."""
+    with pytest.raises(ValueError, match="4 blocks are too few"):
+        intervals.scored(1.0, 1.0, 4, 2.0, positive=True)
+    assert intervals.scored(1.0, 1.0, 4, 2.0, positive=False) == (0.0, 2.0)
 
 
-class TestReliability:
-    """How many blocks the skewness correction needs."""
+@examples(50)
+@given(floats(-2, 2), st.integers(50, 10**5), floats(-4, 4))
+def test_a_corrected_interval_inverts_the_published_transformation(
+    skewness: float, blocks: int, t: float
+) -> None:
+    """The ends' studentised distances T satisfy T + γT²/3√B + γ²T³/27B + γ/6√B = ±z."""
+    root = math.sqrt(blocks)
 
-    @examples(100)
-    @given(floats(-10, 10), alphas())
-    def test_least_blocks_is_the_threshold(self, skewness: float, alpha: float) -> None:
-        """The mean of this number of blocks is reliable, the mean of one fewer is not."""
-        least = intervals.least_blocks(skewness, alpha)
-        assume(least > 1)
-        assert intervals.is_reliable(skewness / math.sqrt(least), alpha * (1 + 1e-9))
-        assert not intervals.is_reliable(skewness / math.sqrt(least - 1), alpha * (1 - 1e-9))
+    def transformed(t: float) -> float:
+        return t + skewness * t**2 / (3 * root) + skewness**2 * t**3 / (27 * blocks) + skewness / 6 / root
 
-    @pytest.mark.parametrize("side", [-1, 1])
-    def test_the_fewest_reliable_blocks_miss_as_rarely_as_they_may(self, side: int) -> None:
-        """At a run's level, on either side: exponential numbers, drawn by such a law that many samples miss.
-
-        Numbers of the mean 1/(1 - θ) stand for those of mean 1, each weighed by the quotient of densities.
-        """
-        alpha, misses, rng = 6e-7, np.zeros(400), np.random.default_rng(1)
-        blocks = intervals.least_blocks(2.0, alpha)
-        quantile, tilt = intervals.student_quantile(alpha, blocks), side * 5 / math.sqrt(blocks)
-        for place in range(misses.size):
-            numbers = rng.exponential(1 / (1 - tilt), blocks)
-            error, skewness = numbers.std(ddof=1) / math.sqrt(blocks), float(stats.skew(numbers))
-            low, high = intervals.skewness_corrected(numbers.mean(), error, skewness, blocks, quantile)
-            weight = -tilt * numbers.sum() - blocks * math.log(1 - tilt)
-            misses[place] = math.exp(weight) if not low <= 1 <= high else 0.0
-        assert 0 < misses.mean() <= alpha / 2 + 3 * misses.std() / math.sqrt(misses.size)
+    z = abs(transformed(t))
+    low, high = intervals.skewness_corrected(0.0, 1.0, skewness, blocks, z)
+    assert transformed(-low) == pytest.approx(z, abs=1e-6)
+    assert transformed(-high) == pytest.approx(-z, abs=1e-6)
 
 
-class TestBoundedMean:
-    """Intervals for means between 0 and 1 that hold for every distribution."""
-
-    @given(mean=floats(0.0, 1.0), alpha=floats(1e-9, 0.5), blocks=st.integers(1, 10**5))
-    def test_ends_have_the_allowed_divergence(self, mean: float, alpha: float, blocks: int) -> None:
-        """The mean lies inside, and ends within (0, 1) sit where Hoeffding's bound equals half the rate."""
-        low, high = intervals.bounded_mean(mean, alpha, blocks)
-        assert 0 <= low <= mean <= high <= 1
-        for end in (low, high):
-            if 1e-9 < end < 1 - 1e-9 and abs(end - mean) > 1e-6:
-                base = (mean / end) ** mean * ((1 - mean) / (1 - end)) ** (1 - mean)
-                assert math.isclose(2 * base**-blocks, alpha, rel_tol=2e-2)
-
-    @pytest.mark.parametrize("truth", [0.02, 0.3, 0.5, 0.97])
-    @pytest.mark.parametrize("blocks", [20, 128, 900])
-    def test_covers_whatever_the_mean(self, truth: float, blocks: int) -> None:
-        """For 0-1 blocks, which are hardest to bound, the exact chance of missing is at most the rate."""
-        alpha = 1e-3
-        counts = np.arange(blocks + 1)
-        missed = [
-            not low <= truth <= high
-            for low, high in (intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts)
-        ]
-        assert stats.binom.pmf(counts, blocks, truth)[missed].sum() <= alpha
+@examples(100)
+@given(floats(-10, 10), alphas())
+def test_least_blocks_is_the_threshold(skewness: float, alpha: float) -> None:
+    """The mean of this number of blocks is reliable, the mean of one fewer is not."""
+    least = intervals.least_blocks(skewness, alpha)
+    assume(least > 1)
+    assert intervals.is_reliable(skewness / math.sqrt(least), alpha * (1 + 1e-9))
+    assert not intervals.is_reliable(skewness / math.sqrt(least - 1), alpha * (1 - 1e-9))
 
 
-class TestKolmogorov:
-    """The half-width of an empirical distribution function."""
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_fewest_reliable_blocks_miss_as_rarely_as_they_may(side: int) -> None:
+    """At a run's level, on either side: exponential numbers, drawn by such a law that many samples miss.
 
-    @examples(50)
-    @given(alphas(), st.integers(1, 2000))
-    def test_never_below_the_exact_law(self, alpha: float, scores: int) -> None:
-        """The exact distribution exceeds the half-width with probability at most alpha, at every size."""
-        half = intervals.kolmogorov(alpha, scores)
-        assert stats.kstwo.sf(half, scores) <= alpha * (1 + 1e-6)
+    Numbers of the mean 1/(1 - θ) stand for those of mean 1, each weighed by the quotient of densities.
+    """
+    alpha, misses, rng = 6e-7, np.zeros(400), np.random.default_rng(1)
+    blocks = intervals.least_blocks(2.0, alpha)
+    quantile, tilt = intervals.student_quantile(alpha, blocks), side * 5 / math.sqrt(blocks)
+    for place in range(misses.size):
+        numbers = rng.exponential(1 / (1 - tilt), blocks)
+        error, skewness = numbers.std(ddof=1) / math.sqrt(blocks), float(stats.skew(numbers))
+        low, high = intervals.skewness_corrected(numbers.mean(), error, skewness, blocks, quantile)
+        weight = -tilt * numbers.sum() - blocks * math.log(1 - tilt)
+        misses[place] = math.exp(weight) if not low <= 1 <= high else 0.0
+    assert 0 < misses.mean() <= alpha / 2 + 3 * misses.std() / math.sqrt(misses.size)
 
 
-class TestNoncentrality:
-    """The interval of the noncentrality of a chi-square."""
+@given(mean=floats(0.0, 1.0), alpha=floats(1e-9, 0.5), blocks=st.integers(1, 10**5))
+def test_ends_of_a_bounded_mean_have_the_allowed_divergence(mean: float, alpha: float, blocks: int) -> None:
+    """The mean lies inside, and ends within (0, 1) sit where Hoeffding's bound equals half the rate."""
+    low, high = intervals.bounded_mean(mean, alpha, blocks)
+    assert 0 <= low <= mean <= high <= 1
+    for end in (low, high):
+        if 1e-9 < end < 1 - 1e-9 and abs(end - mean) > 1e-6:
+            base = (mean / end) ** mean * ((1 - mean) / (1 - end)) ** (1 - mean)
+            assert math.isclose(2 * base**-blocks, alpha, rel_tol=2e-2)
 
-    @examples(60)
-    @given(floats(0, 200), st.integers(1, 12), alphas())
-    def test_inverts_the_noncentral_law(self, statistic: float, freedom: int, alpha: float) -> None:
-        """At each end the statistic sits on a tail of alpha/2, unless even the central one puts it beyond."""
-        low, high = intervals.noncentrality(statistic, freedom, alpha)
-        assert 0 <= low <= high
-        for end, tail in ((low, 1 - alpha / 2), (high, alpha / 2)):
-            if end == 0:
-                assert stats.chi2.cdf(statistic, freedom) <= tail
-            else:
-                # 1 - tail is compared, for that is what the level is about.
-                beyond = stats.ncx2.sf(statistic, freedom, end)
-                assert beyond == pytest.approx(1 - tail, rel=1e-3, abs=1e-9)
+
+@pytest.mark.parametrize("truth", [0.02, 0.3, 0.5, 0.97])
+@pytest.mark.parametrize("blocks", [20, 128, 900])
+def test_a_bounded_mean_is_covered_whatever_it_is(truth: float, blocks: int) -> None:
+    """For 0-1 blocks, which are hardest to bound, the exact chance of missing is at most the rate."""
+    alpha = 1e-3
+    counts = np.arange(blocks + 1)
+    missed = [
+        not low <= truth <= high
+        for low, high in (intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts)
+    ]
+    assert stats.binom.pmf(counts, blocks, truth)[missed].sum() <= alpha
+
+
+@examples(50)
+@given(alphas(), st.integers(1, 2000))
+def test_a_distance_to_a_law_is_never_below_the_exact_law(alpha: float, scores: int) -> None:
+    """The exact distribution exceeds the half-width with probability at most alpha, at every size."""
+    half = intervals.kolmogorov(alpha, scores)
+    assert stats.kstwo.sf(half, scores) <= alpha * (1 + 1e-6)
+
+
+@examples(60)
+@given(floats(0, 200), st.integers(1, 12), alphas())
+def test_noncentrality_inverts_the_noncentral_law(statistic: float, freedom: int, alpha: float) -> None:
+    """At each end the statistic sits on a tail of alpha/2, unless even the central one puts it beyond."""
+    low, high = intervals.noncentrality(statistic, freedom, alpha)
+    assert 0 <= low <= high
+    for end, tail in ((low, 1 - alpha / 2), (high, alpha / 2)):
+        if end == 0:
+            assert stats.chi2.cdf(statistic, freedom) <= tail
+        else:
+            # 1 - tail is compared, for that is what the level is about.
+            beyond = stats.ncx2.sf(statistic, freedom, end)
+            assert beyond == pytest.approx(1 - tail, rel=1e-3, abs=1e-9)
