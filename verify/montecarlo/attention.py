@@ -18,13 +18,6 @@ class Gradients(NamedTuple):
     probabilities: Array
 
 
-def _sent(coefficients: Array, vectors: Array) -> Array:
-    """Return for every key the sum of queries' ``vectors`` times ``coefficients`` (…, queries, keys)."""
-    by_key = np.swapaxes(coefficients, -1, -2)
-    # Of one query these are plain products, and many small products of matrices are slow.
-    return by_key * vectors if vectors.shape[-2] == 1 else by_key @ vectors
-
-
 _FEW = 16
 """Up to this many keys are faster compared one after another, each for all rows at once, than row by row."""
 
@@ -81,10 +74,7 @@ def attention(
 def score_gradients(weights: Array, of_probabilities: Array) -> Array:
     """Return the scores' gradients dS = P∘(dP - rowsum(P∘dP)) from those of the probabilities ``weights``."""
     inner = np.einsum("...mn,...mn->...m", weights, of_probabilities)
-    # Repeated, for of few keys a row of its own for each is slow.
-    repeated = np.repeat(inner, weights.shape[-1], axis=-1).reshape(*inner.shape, -1)
-    of_scores: Array = of_probabilities - repeated
-    of_scores *= weights
+    of_scores: Array = weights * (of_probabilities - inner[..., None])
     return of_scores
 
 
@@ -100,6 +90,5 @@ def gradients(
     of_scores = score_gradients(weights, of_probabilities)
     # Weights may be in double precision, for the digits of 1 - p; their products with vectors need not be.
     scaled, weights = (part.astype(upstream.dtype, copy=False) for part in (scale * of_scores, weights))
-    return Gradients(
-        scaled @ keys, _sent(scaled, queries), _sent(weights, upstream), of_scores, of_probabilities
-    )
+    of_keys, of_values = (np.swapaxes(part, -1, -2) for part in (scaled, weights))
+    return Gradients(scaled @ keys, of_keys @ queries, of_values @ upstream, of_scores, of_probabilities)
