@@ -36,18 +36,26 @@ def interrupt(*_: Any, **__: Any) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-@pytest.mark.parametrize(("failure", "raised"), [(full_disk, OutputError), (interrupt, KeyboardInterrupt)])
-def test_a_failure_leaves_the_old_file_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, failure: Any, raised: type[BaseException]
+@pytest.mark.parametrize("failure", [full_disk, interrupt])
+@pytest.mark.parametrize("failing", ["first", "second", "third", "rename"])
+def test_a_failure_leaves_the_old_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, failure: Any
 ) -> None:
-    """Disk full or interrupted, while writing or just before the rename: the old content stays, no litter."""
-    path = tmp_path / "results.json"
-    write_whole(path, OLD)
-    monkeypatch.setattr(os if step == "fsync" else Path, step, failure)
-    with pytest.raises(raised):
-        write_whole(path, NEW)
-    assert contents(tmp_path) == {"results.json": OLD}
+    """Disk full or interrupted, at one of three files or just before they are renamed: no litter."""
+    write_together({tmp_path / name: OLD for name in ("first", "second", "third")})
+    names, right = iter(("first", "second", "third")), os.fsync
+
+    def fsync(handle: int) -> None:
+        if next(names) == failing:
+            failure()
+        right(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if failing == "rename":
+        monkeypatch.setattr(Path, "replace", failure)
+    with pytest.raises(OutputError if failure is full_disk else KeyboardInterrupt):
+        write_together({tmp_path / name: NEW for name in ("first", "second", "third")})
+    assert contents(tmp_path) == dict.fromkeys(("first", "second", "third"), OLD)
 
 
 @pytest.mark.parametrize(
@@ -61,29 +69,6 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
     ):
         write(tmp_path / "out" / "x.json")
     assert contents(tmp_path) == {"out": OLD}
-
-
-@pytest.mark.parametrize("failure", [full_disk, interrupt])
-@pytest.mark.parametrize("failing", [1, 2, 3])
-def test_none_of_several_files_is_replaced_without_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, failure: Any
-) -> None:
-    """The disk fills up at the first, second or third file: all three keep their old content."""
-    write_together({tmp_path / name: OLD for name in ("a", "b", "c")})
-    calls = 0
-    right = os.fsync
-
-    def fsync(handle: int) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == failing:
-            failure()
-        right(handle)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises((OutputError, KeyboardInterrupt)):
-        write_together({tmp_path / name: NEW for name in ("a", "b", "c")})
-    assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), OLD)
 
 
 def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:

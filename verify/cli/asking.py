@@ -70,7 +70,7 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
             if out is not None:
                 if not force:
                     refuse_loss(out / RUN.evidence, (NAME,), is_whole=False)
-                check_writable(out / RUN.evidence, out / RUN.page, out / RUN.sheet)
+                check_writable(out / RUN.evidence, out / RUN.page, out / RUN.sheet())
             # Only a terminal shows that work goes on.
             with Console(stderr=True).status("deriving and measuring"):
                 answer = answer_to(question, **options, workers=pool)

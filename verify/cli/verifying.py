@@ -82,7 +82,7 @@ def report(out: Path, edition: str, **options: Any) -> None:
     from verify.report.cache import usable_caches
 
     with usable_caches(), processes(options.pop("workers")) as workers:
-        names = RUN.evidence, RUN.page, RUN.sheet_of(edition)
+        names = RUN.evidence, RUN.page, RUN.sheet(edition)
         record = _verified(out, names, workers, **options)
         rendered(record, out, workers, record.run.phases_s, edition)
     end(record.exit_status)

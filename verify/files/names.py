@@ -37,14 +37,9 @@ class Names(NamedTuple):
         """The page for the screen."""
         return f"{self.stem}.html"
 
-    @property
-    def sheet(self) -> str:
-        """The document for print, in the edition that citations refer to."""
-        return f"{self.stem}.pdf"
-
-    def sheet_of(self, edition: str) -> str:
-        """Return what the document for print is called in an edition."""
-        return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
+    def sheet(self, edition: str = EDITIONS[0]) -> str:
+        """Return what the document for print is called in an edition; citations refer to the usual one."""
+        return f"{self.stem}.pdf" if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
 
 
 RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit")

@@ -60,7 +60,7 @@ def render_html(record: Reported, figures: Mapping[str, str] | None = None) -> s
         report = audit_report(record) if isinstance(record, AuditRecord) else comparison_report(record)
     medium = HtmlMedium(Formulas(), figures or {})
     page = medium.render(
-        f"{called.page}.j2", report, evidence=called.evidence, sheet=called.sheet, measured=measured
+        f"{called.page}.j2", report, evidence=called.evidence, sheet=called.sheet(), measured=measured
     )
     medium.formulas.save()
     style = faces_of([page]) + _joined(*_STYLES[called]) + medium.mark_rules()

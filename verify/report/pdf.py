@@ -54,7 +54,7 @@ def render_pdf(
     """
     weasyprint = _weasyprint()
     medium = PdfMedium(Formulas(), draw_figures(record) if figures is None else figures)
-    sheet = RUN.sheet_of(edition)
+    sheet = RUN.sheet(edition)
     page = medium.render(f"{sheet}.j2", Report(record), edition=edition)
     medium.formulas.save()
     evidence, created = record.to_json(), creation(record)

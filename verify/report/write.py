@@ -131,4 +131,4 @@ def _render(
         pages[RUN.page] = render_html(record, figures).encode()
     with phase("pdf"):
         sheet = printed.result() if printed else render_pdf(record, figures, edition)
-        pages[RUN.sheet_of(edition)] = sheet
+        pages[RUN.sheet(edition)] = sheet
