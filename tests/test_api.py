@@ -45,7 +45,7 @@ def test_a_run_uses_the_store_unless_told_not_to() -> None:
     default_path().write_bytes(b"no store" * 100)
     with pytest.warns(UserWarning, match=r"^store .*; continuing without it$") as warned:
         assert verify.run(**given).claims == first.claims
-    assert [Path(one.filename).name for one in warned] == [Path(__file__).name]
+    assert [Path(warning.filename).name for warning in warned] == [Path(__file__).name]
 
 
 def test_a_claim_made_in_this_process_stays_in_it(doubled: Claim) -> None:

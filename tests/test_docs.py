@@ -142,7 +142,7 @@ def test_every_program_named_is_there() -> None:
 def test_every_layer_is_named_in_order() -> None:
     """What it says of imports is what import-linter holds."""
     settings = tomllib.loads(page("pyproject.toml"))["tool"]["importlinter"]["contracts"]
-    (layers,) = (one["layers"] for one in settings if one["type"] == "layers")
+    (layers,) = (contract["layers"] for contract in settings if contract["type"] == "layers")
     rooms = [room for layer in layers for room in layer.split(" | ")]
     said = PAGE.partition("From the top:")[2].partition(". ")[0]
     assert re.findall(r"`(\w+)`", said) == [room for room in rooms if room != "__main__"]
@@ -206,7 +206,7 @@ def test_every_figure_is_so() -> None:
     assert [str(problem) for problem in document.problems] == []
     assert len(document.quotes) == 11
     pages = check([*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"], shipped(), strict=True)
-    assert [str(problem) for one in pages for problem in one.problems] == []
+    assert [str(problem) for checked in pages for problem in checked.problems] == []
 
 
 def test_the_hook_calls_a_command_that_is_there() -> None:

@@ -39,19 +39,17 @@ def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt at the first signal; where library code swallows that, end the process soon."""
     global _received  # noqa: PLW0603 - signals come to the process
     handled = [number for number, default in _DEFAULTS.items() if signal.getsignal(number) is default]
-    hook = sys.unraisablehook
-    if handled:
-        _received = 0
-        _over.clear()
-        sys.unraisablehook = lambda what: None if what.exc_type is KeyboardInterrupt else hook(what)
+    hook, _received = sys.unraisablehook, 0
+    _over.clear()
+    # An interruption in a destructor or a callback is passed to this hook.
+    sys.unraisablehook = lambda what: None if what.exc_type is KeyboardInterrupt else hook(what)
     for number in handled:
         signal.signal(number, _receive)
     try:
         yield
     finally:
-        if handled:
-            _over.set()
-            sys.unraisablehook = hook
+        _over.set()
+        sys.unraisablehook = hook
         for number in handled:
             signal.signal(number, _DEFAULTS[number])
 
