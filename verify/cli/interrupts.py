@@ -38,8 +38,9 @@ def status_after() -> int:
 def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt at the first signal; where library code swallows that, end the process soon."""
     global _received  # noqa: PLW0603 - signals come to the process
+    _received = 0
+    hook = sys.unraisablehook
     handled = [number for number, default in _DEFAULTS.items() if signal.getsignal(number) is default]
-    hook, _received = sys.unraisablehook, 0
     _over.clear()
     # An interruption in a destructor or a callback is passed to this hook.
     sys.unraisablehook = lambda what: None if what.exc_type is KeyboardInterrupt else hook(what)
