@@ -19,22 +19,19 @@ from verify.engine.store import Store, default_path
 from verify.errors import ClaimError, SettingsError, StoreError
 from verify.evidence.load import digest
 from verify.executors.machine import environment
-from verify.executors.workers import Workers, using
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
+    from verify.executors.workers import Workers
     from verify.spec.claim import Claim
 
 
-def list_claims(own: Sequence[Path | Claim | Entry] = ()) -> dict[str, Entry]:
-    """Return all claims by id, in the order of the report, your ``own`` files and claims included.
+def list_claims() -> dict[str, Entry]:
+    """Return all claims that ship by id, in the order of the report.
 
-    Each is an entry that loads its ``claim`` when it is needed; a file is run.
-
-    Raises:
-        ClaimError: a claim file cannot be loaded, a claim has no id, or two claims share an id.
+    Each is an entry that loads its ``claim`` when it is needed.
     """
-    return _looked_up("own claims", own)[0]
+    return look_up(())[0]
 
 
 def run(
@@ -85,31 +82,33 @@ def run(
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
     """
+    _refuse_single(claims=claims)
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
     words = runner.presentation(title, question, author)
-    with using(1 if workers is None and executor is not None else workers) as processes:
-        known, names = _looked_up("claims", claims)
-        book = read_sources(None if sources is None else Path(sources))
-        book.refuse_unknown_claims(known)
-        # Without a claim, choose returns all; a book of computed statements needs none.
-        asks = sources is not None and bool(book.statements)
-        needed = names or book.claims if asks else names
-        wanted = choose(known, needed) if needed or not asks else {}
-        with _opened(store) as opened:
-            return runner.run(
-                wanted,
-                chosen,
-                book,
-                requested=names,
-                numbers=numbers(known, wanted) if len(wanted) < len(known) else None,
-                words=words,
-                workers=processes,
-                executor=executor,
-                store=opened,
-                callbacks=callbacks,
-            )
+    known, names = look_up(claims)
+    book = read_sources(None if sources is None else Path(sources))
+    book.refuse_unknown_claims(known)
+    # Without a claim, choose returns all; a book of computed statements needs none.
+    asks = sources is not None and bool(book.statements)
+    needed = names or book.claims if asks else names
+    wanted = choose(known, needed) if needed or not asks else {}
+    # Where others work, this process alone hands out.
+    workers = 1 if workers is None and executor is not None else workers
+    with _opened(store) as opened:
+        return runner.run(
+            wanted,
+            chosen,
+            book,
+            requested=names,
+            numbers=numbers(known, wanted) if len(wanted) < len(known) else None,
+            words=words,
+            workers=workers,
+            executor=executor,
+            store=opened,
+            callbacks=callbacks,
+        )
 
 
 def _opened(store: Path | bool) -> AbstractContextManager[Store | None]:
@@ -129,7 +128,6 @@ def reproduce(
     *,
     own: Sequence[Path | Claim | Entry] = (),
     workers: Workers | int | None = None,
-    executor: Executor | None = None,
     callbacks: runner.Callbacks | None = None,
 ) -> Reproduction:
     """Run the claims of a record again, from nothing, and compare what comes out with what it says.
@@ -141,8 +139,8 @@ def reproduce(
     Raises:
         VerifyError: the record has no claim of that id, or a file cannot be loaded.
     """
-    _refuse_single("claims", claims)
-    known, _ = _looked_up("own claims", own)
+    _refuse_single(claims=claims, own=own)
+    known, _ = look_up(own)
     recorded = {claim.id: claim for claim in record.claims}
     if unknown := [name for name in claims if name not in recorded]:
         raise ClaimError(f"the results have no claim {unknown[0]!r}; they have {', '.join(recorded)}")
@@ -152,19 +150,13 @@ def reproduce(
     lacking = (*missing(record, environment(1, runner.PACKAGES)), *absent)
     if not made:
         return Reproduction((), 0, (), lacking, "")
-    with using(1 if workers is None and executor is not None else workers) as processes:
-        chosen, book = record.run.settings, read_sources(None)
-        again = runner.run(made, chosen, book, workers=processes, executor=executor, callbacks=callbacks)
+    again = runner.run(made, record.run.settings, read_sources(None), workers=workers, callbacks=callbacks)
     old = [recorded[claim.id] for claim in again.claims]
     same = sum(map(is_same, old, again.claims))
     return Reproduction(tuple(made), same, tuple(differences(old, again.claims)), lacking, digest(again))
 
 
-def _looked_up(what: str, claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[str, ...]]:
-    _refuse_single(what, claims)
-    return look_up(claims)
-
-
-def _refuse_single(what: str, given: object) -> None:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise SettingsError(f"{what} {given!r}: give a list, such as [{given!r}]")
+def _refuse_single(**given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise SettingsError(f"{name} {value!r}: give a list, such as [{value!r}]")
