@@ -160,6 +160,7 @@ def _fill_unit_interval(rng: np.random.Generator, out: Array) -> None:
     Mean and symmetry are exact; the variance is off by 2.3e-10 of itself, the other moments by less than
     1e-9, which no check resolves.
     """
+    # Each raw word of 64 bits makes four numbers.
     words = rng.bit_generator.random_raw((out.size + 3) // 4).view(np.uint16)
     out[...] = words[: out.size].reshape(out.shape)
     out += 0.5
@@ -230,6 +231,7 @@ class _FillStudent:
     freedom: int
 
     def __call__(self, rng: np.random.Generator, out: Array) -> None:
+        # U is 1 less a number below 1, and so never 0.
         rng.random(out=out)
         np.subtract(1, out, out=out)
         np.log(out, out=out)

@@ -109,6 +109,7 @@ class Smooth:
         """Return its value at the ``mean`` outputs, and its derivatives by each of them, in their order."""
         function = _compiled(self.expression, tuple(symbol for symbol, _ in self.outputs))
         value, *derivatives = map(float, function(*(mean[name] for _, name in self.outputs)))
+        # Outputs that the expression is not of have the slope 0.
         slopes = dict.fromkeys(mean, 0.0)
         for (_, name), slope in zip(self.outputs, derivatives, strict=True):
             slopes[name] += slope
@@ -156,6 +157,7 @@ class Smooth:
         if not plain.error > 0:
             return replace(plain, doubt=ALL_AGREE)
         skewness = linear.skewness
+        # The usual interval, corrected for skewness; that of group means where the correction would not do.
         ends = intervals.skewness_corrected(plain.value, plain.error, skewness, plain.blocks, quantile)
         usual = replace(plain, interval=ends, skewness=skewness / math.sqrt(plain.blocks))
         if intervals.is_reliable(usual.skewness, alpha):

@@ -195,6 +195,7 @@ def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> s
     if sampled**2 * _GROSS < least:
         chance = underrating(linear.sample.blocks, linear.kurtosis_provided, sampled**2 / least)
         too_large = chance < FALSE_CONTRADICTION
+    # In one line for either: which of the two is at fault, draws cannot tell.
     if too_small or too_large:
         times = f"{linear.variance / most:.2g}" if most else "infinitely many"
         return (

@@ -50,6 +50,7 @@ def scored(value: float, block_variance: float, blocks: int, z: float, *, positi
     Raises:
         ValueError: too few blocks for the upper bound to be finite.
     """
+    # Of a positive quantity the spread is a share of the unknown v, not of what was measured.
     spread = z * math.sqrt(block_variance / blocks)
     if not positive:
         return value - spread, value + spread
@@ -106,6 +107,7 @@ def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:
     Source: W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, J. Am. Stat. Assoc.
     58 (1963), 13-30, theorem 1; it holds for every sample size.
     """
+    # Each end has half of the rate; the upper end is the lower end of what is left to 1.
     allowed = math.log(2 / alpha) / blocks
 
     def lower(mean: float) -> float:

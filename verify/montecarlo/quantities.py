@@ -156,23 +156,35 @@ def measurement(
         for x in outputs_of.values():
             if outputs.setdefault(_text(x), x) != x:
                 raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
-        named = tuple((symbol, _text(x)) for symbol, x in outputs_of.items())
-        positive, of_block = is_nonnegative(quantities[key]), None
-        # Where arrays are of other lengths than their symbols say, what is derived is of other blocks.
-        if all(sizes.get(extent, value) == value for extent, value in at.items()):
-            of_means = tuple(outputs_of.items())
-            if derived := block_variance(expression, of_means, tuple(laws.items()), tuple(at.items())):
-                of_block = derived.of(sizes[m], sizes[n], relative=positive)
-        is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
-        share = _text(_renamed(quantity.args[0])) if is_share else ""
-        # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
-        is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
-        estimands[key] = Bounded(share) if is_event else Smooth(expression, named, positive, of_block, share)
+        of_means = tuple(outputs_of.items())
+        estimands[key] = _estimand(quantities[key], quantity, expression, of_means, cell, at)
     programs = {column.program for x in arguments for column in x.atoms(Column)}
     sentences = " ".join(sorted(map(_sentence_of, programs)))
     connected = (("program", sentences),) if programs else ()
     recorded = (*_settings(laws, at, sizes, chosen), *connected)
     return replace(cell, settings=recorded, outputs=tuple(outputs.items())), estimands
+
+
+def _estimand(
+    given: sp.Expr,
+    quantity: sp.Expr,
+    expression: sp.Expr,
+    of_means: tuple[tuple[sp.Symbol, sp.Expr], ...],
+    cell: Cell,
+    at: Mapping[Any, Any],
+) -> Estimand:
+    """Return the estimand of a quantity as ``given``, in means, and as an ``expression`` in their symbols."""
+    is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
+    share = _text(_renamed(quantity.args[0])) if is_share else ""
+    # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
+    if is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot):
+        return Bounded(share)
+    sizes, positive, derived = dict(cell.sizes), is_nonnegative(given), None
+    # Where arrays are of other lengths than their symbols say, what is derived is of other blocks.
+    if all(sizes.get(extent, value) == value for extent, value in at.items()):
+        derived = block_variance(expression, of_means, cell.laws, tuple(at.items()))
+    of_block = derived.of(sizes[m], sizes[n], relative=positive) if derived else None
+    return Smooth(expression, tuple((symbol, _text(x)) for symbol, x in of_means), positive, of_block, share)
 
 
 PAIRS = 64

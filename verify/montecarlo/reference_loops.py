@@ -138,6 +138,7 @@ def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
         weights = rows(scores.T)
         return -over(weights) / under(weights)
 
+    # A fixed seed and number of generations: the same row each time, on every machine.
     search = scipy.optimize.differential_evolution(
         negative,  # type: ignore[arg-type]  # SciPy's stubs know no vectorised functions
         scipy.optimize.Bounds([-REACH] * keys, [REACH] * keys),
