@@ -31,13 +31,6 @@ CLAIMS = (EXAMPLE, "key_lengths.py", "one_pass.py")
 DISTRIBUTION = "triangular.py"
 
 
-def _names_of(folder: Path, name: str) -> dict[str, Any]:
-    """Return what an example defines, run as a file."""
-    path = folder / name
-    path.write_text(examples()[name], encoding="utf-8")
-    return runpy.run_path(str(path))
-
-
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
     """Return a quick run of all examples of claims, saved under their names."""
@@ -54,18 +47,13 @@ def test_every_example_is_tested() -> None:
     assert len(examples()) == PAGE.count("```python\n")
 
 
-def _notebook() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(page("docs/first-run.ipynb"))
-    return content
-
-
 @pytest.mark.slow
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each cell after those before it, and what a cell ends with is shown as a notebook would."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     shown: dict[str, Any] = {}
-    for cell in _notebook()["cells"]:
+    for cell in json.loads(page("docs/first-run.ipynb"))["cells"]:
         if cell["cell_type"] == "code":
             *body, last = ast.parse("".join(cell["source"])).body
             ends = isinstance(last, ast.Expr)
@@ -108,7 +96,9 @@ def test_the_page_from_a_question_to_a_claim_asks_one_thing(tmp_path: Path) -> N
 
 def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
     """Half a million draws have the moments that it states, to six standard errors."""
-    distribution = _names_of(tmp_path, DISTRIBUTION)["TRIANGULAR"]
+    path = tmp_path / DISTRIBUTION
+    path.write_text(examples()[DISTRIBUTION], encoding="utf-8")
+    distribution = runpy.run_path(str(path))["TRIANGULAR"]
     assert distribution.central_moments(4) == (1, 0, 1, 0, Fraction(12, 5))
     drawn = distribution.draw(np.random.default_rng(1), (1 << 19,))
     for order, stated in enumerate(distribution.base_moments):

@@ -59,44 +59,37 @@ def test_two_recordings_are_compared(tool: Callable[..., Ended], tmp_path: Path)
     assert tool("audit", a, "--against", a, "--out", out).status == 0
 
 
-def taken(folder: Path) -> Path:
-    """Return a file that stands where a folder should be."""
-    (folder / "taken").write_text("")
-    return folder / "taken"
-
-
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("recording", "options", "complaint"),
     [
-        (("--intended", "1/sqrt("), "intended scale"),
-        (("--mask", "triangle"), "give one of none, causal"),
-        (("--allow-unseen", "outputs"), "did you mean 'output'"),
-        (("--against", "none.npz"), "none.npz"),
-        (("--against", "layer.npz", "--intended", "1/d"), "--against: a comparison judges no scale"),
-        (("--out", taken), "taken"),
+        ("layer.npz", ("--intended", "1/sqrt("), "intended scale"),
+        ("layer.npz", ("--mask", "triangle"), "give one of none, causal"),
+        ("layer.npz", ("--allow-unseen", "outputs"), "did you mean 'output'"),
+        ("layer.npz", ("--against", "none.npz"), "none.npz"),
+        ("layer.npz", ("--against", "layer.npz", "--intended", "1/d"), "a comparison judges no scale"),
+        ("layer.npz", ("--out", "notes.npz"), "notes.npz/audit.json: cannot be written"),
+        ("missing.npz", (), "missing.npz"),
+        ("notes.npz", (), "notes.npz"),
+        ("misfit.npz", (), "misfit.npz"),
     ],
 )
-def test_bad_options_get_one_line(
-    tool: Callable[..., Ended], tmp_path: Path, options: tuple[Any, ...], complaint: str
+def test_mistakes_get_one_line(
+    tool: Callable[..., Ended],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    recording: str,
+    options: tuple[str, ...],
+    complaint: str,
 ) -> None:
-    """Status 2, one line, and no file; a folder that cannot be written is noticed before the work."""
-    given = [option(tmp_path) if callable(option) else option for option in options]
-    ended = tool("audit", archive(tmp_path), "--out", tmp_path / "out", *given)
+    """Bad options and files: status 2, and no file; a folder that cannot be written is noticed before."""
+    monkeypatch.chdir(tmp_path)
+    archive(tmp_path)
+    Path("notes.npz").write_text("no archive")
+    np.savez("misfit.npz", q=np.ones((2, 4, 9, 8), np.float32), k=np.ones((2, 3, 9, 8), np.float32))
+    ended = tool("audit", recording, *options)
     assert ended.status == 2
     assert complaint in ended.complaint
-    assert not (tmp_path / "out" / "audit.json").exists()
-
-
-def test_bad_files_get_one_line(tool: Callable[..., Ended], tmp_path: Path) -> None:
-    """Missing, no archive, and arrays that do not fit."""
-    text = tmp_path / "notes.npz"
-    text.write_text("no archive")
-    misfit = tmp_path / "misfit.npz"
-    np.savez(misfit, q=np.ones((2, 4, 9, 8), np.float32), k=np.ones((2, 3, 9, 8), np.float32))
-    for path in (tmp_path / "missing.npz", text, misfit):
-        ended = tool("audit", path, "--out", tmp_path)
-        assert ended.status == 2
-        assert path.name in ended.complaint
+    assert not list(tmp_path.glob("audit/*"))
 
 
 def test_refuted_comes_before_undecided_and_warned() -> None:

@@ -127,7 +127,7 @@ def test_results_can_be_rendered_elsewhere(
     """Rendering needs the results alone, and leaves them byte for byte as they were."""
     monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # so that it is this process that makes the PDF
-    results = tmp_path / "kept.json"
+    results = tmp_path / "another.json"
     results.write_text(small.to_json(), encoding="utf-8")
     ended = tool("render", results, "--out", tmp_path / "report")
     assert ended.status == 0
