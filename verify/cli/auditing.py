@@ -69,6 +69,7 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
     if against is not None and (options["intended"] or options["intended_mask"] or junit):
         raise click.UsageError("--against: a comparison judges no scale and no mask, and writes no JUnit XML")
     keep_freed()
+    # A long audit does not end in vain: whether its files can be written is tried first.
     names = AUDIT if against is None else COMPARISON
     check_writable(out / names.evidence, out / names.page, *([junit] if junit else ()))
     record: AuditRecord | ComparisonRecord
@@ -113,6 +114,7 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
     source = program if is_module else Path(program).name
     recorded = recording_attention(out=out, source=source, **limits)
     status = 0
+    # Where the program itself failed, its status counts, and what was not recorded is only said.
     try:
         with recorded as recording:
             status = run()
@@ -162,6 +164,7 @@ def probe(function: str, d_k: int, *, causal: bool | None, groups: str | None, *
 
     module_name, _, name = function.partition(":")
     named = "name it as package.module:function"
+    # As Python does for a program: its own modules are found beside it.
     sys.path.insert(0, str(Path.cwd()))
     try:
         attention = getattr(importlib.import_module(module_name), name)

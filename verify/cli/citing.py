@@ -139,6 +139,7 @@ def check_docs(
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
     files, record = find_documents(wanted), _present(results)
+    # A quick run that happens to be the last would make every quotation stale.
     is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
     if is_coarse and not results and not settings.results:
         raise VerifyError(

@@ -34,6 +34,7 @@ def following(begin: Callable[[tuple[str, ...]], None] = lambda _claims: None) -
     from verify.engine.runner import Callbacks
 
     is_terminal = sys.stderr.isatty()
+    # A narrow terminal cuts the description, never the counts.
     whole = Column(no_wrap=True, min_width=7)
     with Progress(
         BarColumn(bar_width=10, table_column=Column(min_width=10)),
