@@ -14,7 +14,7 @@ from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E
 from verify.symbolic.vocabulary import Entropy, Family, Indicator, Largest, Law, LogSumExp, Named, Quantile
 from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, n, over_components
-from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma
+from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, squares
 
 r, x = symbols("r x", real=True)
 t, c, w = symbols("t c w", positive=True)
@@ -60,6 +60,10 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "the first weight": (
         line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j] + 1))),
         line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j]))),
+    ),
+    "saturation of many keys": (
+        line(1 - E(squares(spread)), "≤", sqrt(Rational(3, 2) * log(n)) / sigma, NORMAL_ROWS),
+        line(1 - E(squares(spread)), "≤", sqrt(2 * log(n)) / sigma, NORMAL_ROWS),
     ),
     "right up to three": (line(2**n, "=", n**2 - n + 2), line(2**n, "≥", n + 1)),
     "almost twenty": (line(exp(pi) - pi + r, "=", 20 + r), line(exp(pi) - pi + r, "≤", 20 + r)),

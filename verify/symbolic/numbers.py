@@ -22,6 +22,7 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary as of
+from verify.symbolic.long_rows import mean_of_row
 from verify.symbolic.evaluation import Evaluation, Numbers, Rule, Undecided, definition_of
 from verify.symbolic.vocabulary import Family, Index, families_of, range_of
 
@@ -48,7 +49,8 @@ class Point(Evaluation):
     those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact``
     says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
-    each part of them. ``magnitude`` is the largest size of terms that were added.
+    each part of them; where rows are ``long``, it is an integral over one score. ``magnitude`` is the largest
+    size of terms that were added.
     """
 
     def __init__(
@@ -68,7 +70,7 @@ class Point(Evaluation):
         self.places = {x: value for x, value in counted.items() if isinstance(x, Index)}
         self.rules = RULES
         self.values, self.fixed, self.seed, self.exact = values, fixed, seed, exact
-        self.drawn, self.coarse, self.magnitude = False, 0, 0.0
+        self.drawn, self.long, self.coarse, self.magnitude = False, False, 0, 0.0
         self.given: dict[Any, Any] = {}
         self.draws_at = 0
 
@@ -134,6 +136,8 @@ class Point(Evaluation):
         """Return the mean of x over all outcomes of the components in it, or over draws of them."""
         if self.exact or self.draws_at:
             raise Undecided("a mean, here")
+        if self.long:
+            return mean_of_row(x, self)
         if self.drawn:
             return self._mean_of_draws(x)
         has_world = bool(families_of(x) - set(self.laws) - self.fixed)

@@ -51,8 +51,11 @@ BUDGET = 10_000
 POINTS, FEWER, MEANS, RATIOS, DRAWN = 60, 12, 12, 6, 4
 """The most points of a line: plain, with components or an integral, with a mean, of limits, and by draws."""
 
-MANY = 20
-"""Sizes of rows that are drawn besides."""
+MANY, LONG, FEW = 20, (1024, 10**6, 10**60), 2
+"""Sizes of rows that are drawn besides, and of long ones, whose means are integrals; points of each."""
+
+WIDER = 16
+"""How many times wider scores of long rows are spread as well."""
 
 THRIFT = 3
 """How many times fewer points a line has that is tried briefly."""
@@ -391,6 +394,22 @@ class _Trial:
                 return False
             raise
 
+    def by_integrals(self, point: Point) -> bool:
+        """Try the line at a point with long rows, where its means are integrals over one score."""
+        point.long = True
+        self.budget = max(self.budget, 100)
+        values = self._values(point)
+        if values is None:
+            return False
+        error = 1e-7 * max(*map(abs, values[0]), 1.0)
+        if self.has(Integral):
+            # An author's integrand may have a peak too narrow for these rules.
+            point.coarse = 1
+            coarse = self._values(point)
+            if coarse is None or max(abs(x - y) for x, y in zip(values[0], coarse[0], strict=True)) > error:
+                return False
+        return self._compare(point, values[0][0], values[0][1], error)
+
     def by_draws(self, point: Point) -> bool:
         """Try the line at a point by draws: beyond six standard errors of the jackknife it is false."""
         point.drawn, point.exact, point.coarse = True, False, 0
@@ -463,12 +482,21 @@ class _Trial:
             # A line that holds for a few keys need not hold for many.
             left_open = [*self._drawn_from(fixed, DRAWN, MANY)] if self.rows else []
         counts["drawn"] = sum(map(self.by_draws, left_open[: DRAWN // self.thrift]))
+        if self.rows and self.thrift == 1:
+            long = (self._drawn_from(fixed, FEW, keys, wider) for keys in LONG for wider in (1, WIDER))
+            counts["in long rows"] = sum(map(self.by_integrals, itertools.chain(*long)))
         of = "law" if self.laws else "point"
         return "; ".join(_tried(count, of, f", {how}") for how, count in counts.items() if count)
 
-    def _drawn_from(self, fixed: frozenset[Family], wanted: int, least: int = 1) -> Iterator[Point]:
-        """Yield points with laws of all families."""
+    def _drawn_from(
+        self, fixed: frozenset[Family], wanted: int, least: int = 1, wider: int = 1
+    ) -> Iterator[Point]:
+        """Yield points with laws of all families, and with positive numbers so many times ``wider``."""
         for number, values in enumerate(self.points(wanted, least=least), 1):
+            if wider > 1:
+                values.update({x: wider * values[x] for x in self.symbols if x.is_positive})
+                if not self._allows(values):
+                    continue
             # Two laws at the first points, so that each is tried soon; later one law a point.
             for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4])[: 2 if number <= 4 else 1]:
                 if (laws := self._laws(values, choice)) is None:
