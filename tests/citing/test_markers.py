@@ -186,6 +186,7 @@ def test_what_is_switched_off_is_not_read(name: str, opening: str, closing: str)
     text = f"{inside}\n{off}\n\n{inside}\n{on}\n\n{inside}"
     assert [quote.line for quote in quotes(text, name)] == [1, 13]
     assert len(quotes(f"{inside}\n{off}\n\n{start}\nnever closed\n", name)) == 1
+    assert len(quotes(f"Prose may say verify: off at any time.\n\n{inside}", name)) == 1
 
 
 @pytest.mark.parametrize(

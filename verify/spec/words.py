@@ -39,11 +39,6 @@ SYMBOLS: Mapping[str, Any] = {
 """Symbols that the slots of every claim may name; a claim's own symbols come first."""
 
 
-def has_slot(text: str) -> bool:
-    """Return whether a text has a slot to be filled."""
-    return any(piece[1] for piece in _SLOT.finditer(text))
-
-
 @dataclass(frozen=True)
 class Words:
     """The sources of a claim's texts; ``facts`` and ``experiment`` None where nothing is computed.

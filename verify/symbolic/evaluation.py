@@ -2,7 +2,8 @@
 
 ``points`` evaluates modulo two primes, ``numbers`` in many digits or in floats. Values are arrays with
 the points along their last axis, or a number for them all; within a mean its outcomes, and within a sum its
-terms, go along a further axis before those that there are.
+terms, go along a further axis before those that there are. How a new kind of part is evaluated is a rule in
+the ``RULES`` of each.
 """
 
 from __future__ import annotations
@@ -240,10 +241,9 @@ def entries_of(
     else:
         (*limits, (index, low, high)) = x.limits
         inner = x.func(x.function, *limits) if limits else x.function
-    found: frozenset[tuple[Any, ...]] = frozenset()
-    for place in range(whole(low, known), whole(high, known) + 1):
-        found |= entries_of(inner, frozenset({**known, index: place}.items()), families)
-    return found
+    places = range(whole(low, known), whole(high, known) + 1)
+    terms = (entries_of(inner, frozenset({**known, index: place}.items()), families) for place in places)
+    return frozenset().union(*terms)
 
 
 @lru_cache(maxsize=65536)
@@ -289,7 +289,7 @@ def _bounds_a_sum(x: Any, index: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """A sum as a factor before it, its terms, and its outermost index with both ends."""
+    """Return a sum as a factor before it, its terms, and its outermost index with both ends."""
     (*before, (index, low, high)) = x.limits
     if before:
         return S.One, Sum(x.function, *before), index, low, high

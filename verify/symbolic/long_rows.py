@@ -17,13 +17,13 @@ from verify.symbolic.row_integrals import mean_log_total, mean_product
 from verify.symbolic.vocabulary import Entropy, Largest, LogSumExp, Softmax, families_of, range_of
 
 if TYPE_CHECKING:
-    from verify.symbolic.evaluation import Evaluation as Point
+    from verify.symbolic.evaluation import Evaluation
 
 MOST_KEYS = 2_000_000
 """The most keys of a row of whose weights a mean is taken; the largest score may be of any number."""
 
 
-def mean_of_row(x: Any, point: Point) -> float:
+def mean_of_row(x: Any, point: Evaluation) -> float:
     """Return the mean of a polynomial of a row's scores and weights, by one-dimensional integrals.
 
     Raises:
@@ -72,7 +72,7 @@ def _exactly(mean: Callable[..., Any], *arguments: Any) -> float:
     return float(result.value)
 
 
-def _deviation(scores: Any, point: Point) -> float:
+def _deviation(scores: Any, point: Evaluation) -> float:
     (score,) = scores.atoms(Indexed)
     law = point.laws[score.base]
     if not law.normal or law.centres[0] or families_of(scores / score):
