@@ -15,7 +15,7 @@ from tests.auditing.calls import arrays, attention, of_calls
 from tests.auditing.calls import call as attended
 from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, findings_of, is_caught
 from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.errors import RecordingError, SettingsError
+from verify.errors import RecordingError
 from verify.evidence.audits import AuditRecord, Judgement
 
 
@@ -118,27 +118,21 @@ def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
     """Half precision stored in single: a warning, and faults below it are not seen."""
     low = attended(np.float16, sequences=8)
     wide = {n: getattr(low, n).astype(np.float32) for n in ("query", "key", "value", "output")}
-    record = verify.audit(recorded(Layer("a", [replace(low, **wide)])), allow_unseen="unrecorded")
+    record = verify.audit(Recording("a program", [Layer("a", [replace(low, **wide)])]))
     assert (record.exit_status, record.unseen) == (3, ("precision",))
     (finding,) = (part for part in record.findings if part.kind == "formula")
     assert finding.reason.startswith("sums or weights are rounded to TensorFloat-32 or float16")
 
 
 def test_what_could_not_be_judged_is_named_and_makes_an_audit_one_in_part() -> None:
-    """Without outputs nothing was compared: the audit is one in part unless that is allowed."""
+    """Without outputs nothing was compared, and of a call that was not recorded either."""
     layers = [Layer(f"layer {number}", [call(tokens=5, scale=0.3)]) for number in range(2)]
     record = verify.audit(Recording("a program", layers), intended="0.3")
     assert record.left_out == ("outputs of layer 0–1, in whole or in part: give v and out",)
     assert (record.unseen, record.exit_status, record.verdict) == (("output",), 3, "confirmed in part")
     assert str(record).endswith("0 of 240 rows compared; not seen: output")
-    allowed = verify.audit(Recording("a program", layers), intended="0.3", allow_unseen=["output"])
-    assert (allowed.exit_status, allowed.verdict) == (0, "confirmed")
-    recording = recorded(Layer("a", [attended()]))
-    record = verify.audit(recording)
+    record = verify.audit(recorded(Layer("a", [attended()])))
     assert (record.unseen, record.exit_status) == (("unrecorded",), 3)
-    assert verify.audit(recording, allow_unseen="unrecorded").exit_status == 0
-    with pytest.raises(SettingsError, match=r"allow-unseen: .*did you mean 'output'"):
-        verify.audit(recording, allow_unseen=["outputs"])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import datetime as dt
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, SupportsFloat
@@ -17,10 +17,9 @@ from verify.auditing.layers import LayerRun
 from verify.auditing.masks import intended_mask as mask_of
 from verify.auditing.recording import ARRAYS, Array, Call, Layer, Recording
 from verify.auditing.scales import scale_expression
-from verify.errors import RecordingError, SettingsError, unknown
+from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import (
     RESERVED,
-    UNSEEN,
     AuditRecord,
     AuditSettings,
     Intention,
@@ -48,7 +47,6 @@ def audit(
     causal: bool = False,
     intended: str | float | None = None,
     intended_mask: str = "",
-    allow_unseen: Iterable[str] = (),
 ) -> AuditRecord:
     """Judge what a program's attention does: a recording, or the arrays of one layer.
 
@@ -62,14 +60,11 @@ def audit(
 
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
     the recording, else to 1/√d. ``intended_mask`` is the mask that was meant: ``none``, ``causal``,
-    ``window=W`` or ``chunk=W``. What was not seen and could differ makes the audit partial, unless
-    ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not given,
-    the ``precision`` that outputs agree to where it is coarser than they are stored in, or what is
-    ``unrecorded``.
+    ``window=W`` or ``chunk=W``.
 
     Returns:
         The record of the audit. Its ``exit_status`` is 1 if a finding that decides is refuted, else 3 if
-        such a finding is undecided or the audit is partial, else 0.
+        such a finding is undecided or something was not seen that could differ, else 0.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
@@ -77,11 +72,8 @@ def audit(
     begun = time.perf_counter()
     if intended_mask:
         mask_of(intended_mask)
-    settings = AuditSettings(
-        intended=None if intended is None else scale_expression(str(intended)).text,
-        mask=intended_mask,
-        allow_unseen=allowed_reasons(allow_unseen),
-    )
+    meant = None if intended is None else scale_expression(str(intended)).text
+    settings = AuditSettings(intended=meant, mask=intended_mask)
     arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias, "sink": sink}
     numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
@@ -106,21 +98,11 @@ def audit(
         source=one_line(recording.source),
         layers=tuple(layers),
         left_out=tuple(text for _, text in left_out),
-        unseen=tuple(sorted({reason for reason, _ in left_out} - set(settings.allow_unseen))),
+        unseen=tuple(sorted({reason for reason, _ in left_out})),
         environment=environment(1, ("numpy", "scipy")),
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
     ).sealed()
-
-
-def allowed_reasons(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Return the reasons for which something may be left out, after checking that they are of `UNSEEN`."""
-    allowed = (reasons,) if isinstance(reasons, str) else tuple(reasons)
-    for reason in allowed:
-        if reason not in UNSEEN:
-            known = unknown("reason", reason, UNSEEN, f"there are {', '.join(UNSEEN)}")
-            raise SettingsError(f"allow-unseen: {known}")
-    return allowed
 
 
 def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) -> Call:
@@ -139,7 +121,7 @@ def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) ->
 
 
 def _left_out(recording: Recording, layers: Sequence[LayerRecord]) -> Iterator[tuple[str, str]]:
-    """Yield what was not seen and could differ: its reason, one of `UNSEEN`, and a line."""
+    """Yield what was not seen and could differ: its reason in a word, and a line."""
     yield from (("unrecorded", _plain(text)) for text in recording.left_out)
     warned = [
         layer.name

@@ -361,7 +361,7 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "grouped heads are tiled: query head i reads key head i mod h_k": _tiled,
     },
     # Coarser arithmetic is the declared formula with a larger rounding error, so only the bound grows.
-    "compute in the type that is stored, or accept the precision: --allow-unseen precision": {
+    "compute in the type that is stored": {
         "sums or weights are rounded to TensorFloat-32 or float16": lambda given: given.having(unit=2.0**-11),
         "sums or weights are rounded to bfloat16": lambda given: given.having(unit=2.0**-8),
     },

@@ -12,7 +12,7 @@ rules do:
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from verify.auditing.arrays import dtype_of, in_memory, to_numpy, unit_of
-from verify.auditing.audit import allowed_reasons, audit
+from verify.auditing.audit import audit
 from verify.auditing.files import load
 from verify.auditing.formula import Flags, Floats, Formula, hidden_and_bias, pooled
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording
@@ -53,14 +53,11 @@ _MOST = 0.25
 """The power of a unit of rounding beyond which a difference is never called rounding: 1.6% in float32."""
 
 
-def compare_recordings(
-    a: Recording | Path | str, b: Recording | Path | str, *, allow_unseen: Iterable[str] = ()
-) -> ComparisonRecord:
+def compare_recordings(a: Recording | Path | str, b: Recording | Path | str) -> ComparisonRecord:
     """Compare two recordings of the same inputs: eager and fused, two libraries, before and after a change.
 
     Layers are matched by name, or all in their order where no name is in both; calls in their order. Record
-    with ``inputs=True`` to tell what a layer is given from what it makes of it. ``allow_unseen`` are reasons
-    for which something may be left out: ``calls``, ``output`` or ``unrecorded``, as in `verify.audit`.
+    with ``inputs=True`` to tell what a layer is given from what it makes of it.
 
     Returns:
         The record of the comparison. Its ``exit_status`` is 1 if something differs, else 3 if something
@@ -70,16 +67,13 @@ def compare_recordings(
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
     """
-    allowed = allowed_reasons(allow_unseen)
     given = [source if isinstance(source, Recording) else load(Path(source)) for source in (a, b)]
     audited = [_audited(side, recording) for side, recording in zip("AB", given, strict=True)]
     left_out = [
-        ("unrecorded", f"in {side}: {text}")
-        for side, recording in zip("AB", given, strict=True)
-        for text in recording.left_out
+        f"in {side}: {text}" for side, source in zip("AB", given, strict=True) for text in source.left_out
     ]
     pairs, alone = _matched(*given)
-    left_out += [("calls", problem) for problem in alone]
+    left_out += alone
     layers: list[ComparedLayer] = []
     # The most by which any array differed so far; and whether one did by more than rounding, so that later
     # differences follow from that.
@@ -87,12 +81,12 @@ def compare_recordings(
     with threadpool_limits(limits=1, user_api="blas"):
         for first, second in pairs:
             layer, problems = _run_through(first, second)
-            left_out += [("calls", f"{first.name}: {problem}") for problem in problems]
+            left_out += [f"{first.name}: {problem}" for problem in problems]
             if not layer.calls:
                 continue
             records = audited[0][first.name], audited[1][second.name]
             parts = [*_array_parts(layer, before, follows=has_parted), *layer.exact.values()]
-            parts += _output_part(layer, *records, optional="output" in allowed)
+            parts.append(_output_part(layer, *records))
             if any(part.outcome is Agreement.DIFFERS for part in parts):
                 has_parted = True
             elif not has_parted:
@@ -112,10 +106,8 @@ def compare_recordings(
         tool=Tool(version=__version__),
         a=one_line(names[0]),
         b=one_line(names[1]),
-        allow_unseen=allowed,
         layers=tuple(layers),
-        left_out=tuple(one_line(text) for _, text in left_out),
-        unseen=tuple(sorted({reason for reason, _ in left_out} - set(allowed))),
+        left_out=tuple(map(one_line, left_out)),
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     ).sealed()
 
@@ -407,10 +399,8 @@ def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> Compa
     return part.model_copy(update=changes)
 
 
-def _output_part(
-    layer: _Differences, a: LayerRecord, b: LayerRecord, *, optional: bool
-) -> Iterator[ComparedPart]:
-    """Yield what is said of outputs: what the audit of each says, and never how they differ."""
+def _output_part(layer: _Differences, a: LayerRecord, b: LayerRecord) -> ComparedPart:
+    """Return what is said of outputs: what the audit of each says, and never how they differ."""
     apart = float(layer.arrays["out"].relative()) if "out" in layer.arrays else math.inf
     known: dict[str, Any] = {"name": "out", "size": _finite(apart)}
     wrong, also = (
@@ -426,10 +416,8 @@ def _output_part(
         what = "neither output is that of its own formula, so they cannot be compared"
         known |= {"outcome": Agreement.UNKNOWN, "what": what}
     elif any(record.rows_compared + record.rows_without_key < record.rows for record in (a, b)):
-        if optional:
-            return
         known |= {"outcome": Agreement.UNKNOWN, "what": "not all outputs were recorded"}
-    yield ComparedPart(**known)
+    return ComparedPart(**known)
 
 
 def _finite(size: float) -> float | None:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from verify.cli.console import PATH, complain, end, junit_option, out_option, rendered, say, tell
 from verify.errors import SettingsError, VerifyError, what_is_wrong
 from verify.files.names import AUDIT, COMPARISON
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord
-    from verify.evidence.comparisons import ComparisonRecord
 
 
 @click.command()
@@ -35,12 +31,6 @@ if TYPE_CHECKING:
     help="The intended mask: none, causal, window=W or chunk=W.",
 )
 @click.option(
-    "--allow-unseen",
-    multiple=True,
-    metavar="REASON",
-    help="Accept a gap in the recording: calls, output, precision or unrecorded. Repeatable.",
-)
-@click.option(
     "--against",
     type=PATH,
     metavar="OTHER",
@@ -56,9 +46,9 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
     sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), and intended
     and intended_mask.
 
-    With --against, write comparison.json and comparison.html instead: the first layer and head in which the
-    two differ by more than rounding, and in which quantity. The exit status is 0 if nothing differs, 1 if
-    something does, and 3 if not everything could be compared.
+    With --against, say in which layer and head the two first differ by more than rounding, and in which
+    quantity, and write comparison.json. The exit status is 0 if nothing differs, 1 if something does, and 3
+    if not everything could be compared.
     """
     from verify.auditing.audit import audit as audit_recording
     from verify.auditing.comparing import compare_recordings
@@ -70,16 +60,18 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
         raise click.UsageError("--against: a comparison judges no scale and no mask, and writes no JUnit XML")
     keep_freed()
     # A long audit does not end in vain: whether its files can be written is tried first.
-    names = AUDIT if against is None else COMPARISON
-    check_writable(out / names.evidence, out / names.page, *([junit] if junit else ()))
-    record: AuditRecord | ComparisonRecord
-    if against is None:
-        record = audited = audit_recording(recording, **options)
-        if junit is not None:
-            write_whole(junit, to_junit(audited))
-    else:
-        record = compare_recordings(recording, against, allow_unseen=options["allow_unseen"])
-    write_whole(out / names.evidence, record.to_json().encode())
+    if against is not None:
+        check_writable(out / COMPARISON)
+        compared = compare_recordings(recording, against)
+        write_whole(out / COMPARISON, compared.to_json().encode())
+        tell(compared)
+        say(out / COMPARISON)
+        end(compared.exit_status)
+    check_writable(out / AUDIT.evidence, out / AUDIT.page, *([junit] if junit else ()))
+    record = audit_recording(recording, **options)
+    if junit is not None:
+        write_whole(junit, to_junit(record))
+    write_whole(out / AUDIT.evidence, record.to_json().encode())
     tell(record)
     if junit is not None:
         say(junit)

@@ -128,12 +128,12 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
 def render(results: Path, out: Path | None, edition: str) -> None:
     """Make the report again from RESULTS.
 
-    Nothing is derived or drawn. RESULTS is a results.json, audit.json or comparison.json of at most 128 MB,
-    or - for standard input.
+    Nothing is derived or drawn. RESULTS is a results.json or audit.json of at most 128 MB, or - for standard
+    input.
     """
-    from verify.evidence.load import load_any
+    from verify.evidence.load import load_either
 
-    record = load_any(results)
+    record = load_either(results)
     rendered(record, out or results.parent, edition=edition)
     end(record.exit_status)
 

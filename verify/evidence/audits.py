@@ -132,27 +132,19 @@ class LayerRecord(Record):
     notes: Many[Text] = ()
 
 
-UNSEEN = ("calls", "output", "precision", "unrecorded")
-"""What an audit may not have seen: calls left out, values or outputs, what is below the precision that
-outputs have, what could not be recorded."""
-
-
 class AuditSettings(Record):
-    """What was asked of the audit: the options that results depend on.
-
-    ``mask`` is the intended mask, and ``allow_unseen`` are reasons of `UNSEEN` that are accepted.
-    """
+    """What was asked of the audit: the intended scale, None where it was not given, and mask."""
 
     intended: Code | None = None
     mask: Line = ""
-    allow_unseen: Many[Slug] = ()
 
 
 class AuditRecord(Sealed):
     """The whole result of an audit, as ``audit.json`` holds it.
 
-    ``left_out`` says what of the program was not seen, and why; ``unseen`` are the reasons of `UNSEEN` among
-    them that could hide a fault and were not allowed. ``seal`` is a digest of all the rest.
+    ``left_out`` says what of the program was not seen, and why; ``unseen`` are the reasons in a word: values
+    or ``output`` that were not given, ``precision`` that outputs lack, what is ``unrecorded``. ``seal`` is a
+    digest of all the rest.
     """
 
     in_short: ClassVar[tuple[str, ...]] = ("source", "verdict")

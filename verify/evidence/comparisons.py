@@ -95,8 +95,7 @@ class ComparedLayer(Record):
 class ComparisonRecord(Sealed):
     """The whole result of comparing recordings A and B, as ``comparison.json`` holds it.
 
-    ``left_out`` says what was not compared, and why; ``allow_unseen`` are reasons of `UNSEEN` that are
-    accepted, ``unseen`` those among them that are not.
+    ``left_out`` says what was not compared, and why.
     """
 
     in_short: ClassVar[tuple[str, ...]] = ("a", "b", "verdict")
@@ -105,10 +104,8 @@ class ComparisonRecord(Sealed):
     tool: Tool
     a: Line
     b: Line
-    allow_unseen: Many[Slug] = ()
     layers: Many[ComparedLayer]
     left_out: Many[Line] = ()
-    unseen: Many[Slug] = ()
     created: Moment
     seal: Digest = ""
 
@@ -121,7 +118,7 @@ class ComparisonRecord(Sealed):
     def is_partial(self) -> bool:
         """Whether something was not compared that could differ."""
         unknown = any(layer.of(Agreement.UNKNOWN) for layer in self.layers)
-        return unknown or bool(self.unseen) or not self.layers
+        return unknown or bool(self.left_out) or not self.layers
 
     @property
     def exit_status(self) -> int:

@@ -1,4 +1,4 @@
-"""Reads ``results.json``, ``audit.json`` and ``comparison.json``: their schemas, and what made them."""
+"""Reads ``results.json`` and ``audit.json``: their schemas, and what made them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from verify.defaults import PROFILES
 from verify.errors import VerifyError, what_is_wrong
 from verify.evidence import Calibration, FalseClaims, RunRecord
 from verify.evidence.audits import AuditRecord
-from verify.evidence.comparisons import ComparisonRecord
-from verify.evidence.records import seal_of
+from verify.evidence.records import Sealed, seal_of
 from verify.evidence.texts import in_utc
-from verify.files.names import AUDIT, COMPARISON, RUN, Names, shipped_folder
+from verify.files.names import AUDIT, RUN, Names, shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
 
-Reported = RunRecord | AuditRecord | ComparisonRecord
+Reported = RunRecord | AuditRecord
 """A record of which there are pages."""
 
 LAST_RUN = Path("reports/results.json")
@@ -33,15 +32,15 @@ LAST_RUN = Path("reports/results.json")
 
 def names(record: Reported) -> Names:
     """Return what the files of a record's report are called."""
-    return next(kind.names for kind in (_RESULTS, _AUDIT, _COMPARISON) if isinstance(record, kind.record))
+    return RUN if isinstance(record, RunRecord) else AUDIT
 
 
 def creation(record: Reported) -> datetime:
-    """Return when a run, an audit or a comparison was made, in UTC; a time without a zone counts as UTC."""
+    """Return when a run or an audit was made, in UTC; a time without a zone counts as UTC."""
     return in_utc(record.run.created if isinstance(record, RunRecord) else record.created)
 
 
-def origin(record: RunRecord | AuditRecord) -> str:
+def origin(record: Reported) -> str:
     """Return which run this is, by seed, profile and date, or which audit, by its date."""
     if not isinstance(record, RunRecord):
         return f"audit of {creation(record):%Y-%m-%d}"
@@ -88,12 +87,11 @@ class _RecordFile(NamedTuple):
 
 _RESULTS = _RecordFile(RunRecord, "schema", RUN, "sdpa-verify run")
 _AUDIT = _RecordFile(AuditRecord, "audit_schema", AUDIT, "sdpa-verify audit")
-_COMPARISON = _RecordFile(ComparisonRecord, "comparison_schema", COMPARISON, "sdpa-verify audit --against")
 # An audit of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
 _AT_MOST = 128 * MEGABYTE
 
 
-def json_schema(record: type[Reported] = RunRecord) -> dict[str, Any]:
+def json_schema(record: type[Sealed] = RunRecord) -> dict[str, Any]:
     """Return the JSON Schema of ``results.json``, or that of another record, such as ``AuditRecord``."""
     return record.model_json_schema(by_alias=True, mode="serialization")
 
@@ -112,17 +110,12 @@ def load_audit(path: Path) -> AuditRecord:
     return cast("AuditRecord", _loaded(path, _AUDIT))
 
 
-def load_either(path: Path) -> RunRecord | AuditRecord:
+def load_either(path: Path) -> Reported:
     """Read a results file or that of an audit, whichever it is, as ``load`` does."""
-    return cast("RunRecord | AuditRecord", _loaded(path, _RESULTS, _AUDIT))
+    return _loaded(path, _RESULTS, _AUDIT)
 
 
-def load_any(path: Path) -> Reported:
-    """Read a results file, an audit's or a comparison's, whichever it is, as ``load`` does."""
-    return _loaded(path, _RESULTS, _AUDIT, _COMPARISON)
-
-
-def present(path: Path | None) -> RunRecord | AuditRecord:
+def present(path: Path | None) -> Reported:
     """Read the results or the audit in ``path``; None means the last run's results, else the reference.
 
     Raises:

@@ -43,5 +43,6 @@ class Names(NamedTuple):
 
 
 RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit")
-COMPARISON = Names("comparison.json", "comparison")
-"""An audit and a comparison of recordings have a page alone."""
+"""An audit has a page alone."""
+COMPARISON = "comparison.json"
+"""The record of two recordings that were compared; it has no page."""

@@ -9,12 +9,10 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from verify.evidence import RunRecord
-from verify.evidence.audits import AuditRecord
 from verify.evidence.load import Reported, names
 from verify.evidence.words import Badge
-from verify.files.names import AUDIT, COMPARISON, RUN, shipped_folder
+from verify.files.names import AUDIT, RUN, shipped_folder
 from verify.report.audit import audit_report
-from verify.report.comparison import comparison_report
 from verify.report.drawings import draw_figures
 from verify.report.fonts import rules_for_screen
 from verify.report.formulas import Formula, Formulas
@@ -24,11 +22,10 @@ from verify.report.typeset import MARKS, STROKE_WIDTH, Medium, trusted
 from verify.text.latex import spoken
 
 _PLAIN_STYLES = ("common.css", "page.css")
-_STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}
+_STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES}
 _SCRIPTS = {
     RUN: ("page.js", "claims.js", "figures.js", "draws.js", "lesson.js"),
     AUDIT: ("page.js",),
-    COMPARISON: ("page.js",),
 }
 _TEACHING = {"draws.js", "lesson.js"}
 """The scripts of the lesson, which a report about its claims alone does without."""
@@ -57,7 +54,7 @@ def render_html(record: Reported, figures: Mapping[str, str] | None = None) -> s
         report = Report(record)
         measured = trusted(measured_points(report))
     else:
-        report = audit_report(record) if isinstance(record, AuditRecord) else comparison_report(record)
+        report = audit_report(record)
     medium = HtmlMedium(Formulas(), figures or {})
     page = medium.render(
         f"{called.page}.j2", report, evidence=called.evidence, sheet=called.sheet(), measured=measured

@@ -38,9 +38,8 @@ def render(
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
-    Of an audit, these are ``audit.json`` and ``audit.html``, of a comparison the same with ``comparison`` in
-    their names: they have no PDF. ``edition`` is that of a run's PDF, one of `EDITIONS`; files of the
-    others than the first have the edition in their names.
+    Of an audit, these are ``audit.json`` and ``audit.html``: it has no PDF. ``edition`` is that of a run's
+    PDF, one of `EDITIONS`; files of the others than the first have the edition in their names.
 
     ``announce`` is called with each phase's name as it starts: figures, html, pdf, write.
     ``workers`` processes draw figures that no earlier report had, None meaning one for each processor;
@@ -55,7 +54,7 @@ def render(
     if edition not in EDITIONS:
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
     if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
-        raise SettingsError(f"edition {edition!r}: an audit or a comparison has no PDF; leave it out")
+        raise SettingsError(f"edition {edition!r}: an audit has no PDF; leave it out")
     phases: dict[str, float] = {}
 
     @contextlib.contextmanager
