@@ -53,7 +53,8 @@ class Fault:
     """A fault: the arrays' options, what the call declares, and what the program computes.
 
     ``kind`` is the finding that must be refuted, ``named`` what its cause must say, and ``fix`` its fix.
-    ``compute`` takes arithmetic, queries, keys and values.
+    ``compute`` takes arithmetic, queries, keys and values. Where it ``is_slow``, another fault is like it,
+    and it is planted in slow tests alone.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class Fault:
     width: int | None = None
     padded: dict[str, int] = field(default_factory=dict)
     fix: str = ""
+    is_slow: bool = False
 
     def layer(self, dtype: Any) -> Layer:
         """Return the layer with the fault in it, computed in ``dtype``."""
@@ -143,6 +145,7 @@ def _root(d: int) -> float:
 
 
 _off, _wrong, _right = partial(Fault, "scale"), partial(Fault, "formula"), partial(Fault, "", "")
+_slow_off, _slow = partial(_off, is_slow=True), partial(_wrong, is_slow=True)
 
 
 C = 64**-0.5
@@ -182,25 +185,25 @@ SCALES = (
     _off("default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
     _off("default 1/√d_k", _scaled(_root), {"d": 192}, intended=YARN),
     _off("divides where it should", _scaled(lambda d: _root(d) / MSCALE**2), {"d": 192}, intended=YARN),
-    _off("once where its square", _scaled(lambda d: _root(d) * MSCALE), {"d": 192}, intended=YARN),
+    _slow_off("once where its square", _scaled(lambda d: _root(d) * MSCALE), {"d": 192}, intended=YARN),
     _off("no scale is applied", _scaled(lambda _: 1.0), fix="every score is 8 times too large"),
     _off("the scale is 0.0511", _scaled(lambda _: 0.0511), fix="divide by √64: every"),
-    _off("number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
-    _off("model's width", _scaled(lambda _: 768**-0.5), width=768),
+    _slow_off("number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
+    _slow_off("model's width", _scaled(lambda _: 768**-0.5), width=768),
     _off(
         "over the heads", _scaled(lambda _: 224**-0.5), {"d": 256, "heads": 16}, intended="1/16", width=3584
     ),
     _off("all heads together", _scaled(lambda d: (4 * d) ** -0.5), {"heads": 4}),
-    _off("root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
+    _slow_off("root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
     _off("default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5"),
-    _off("absorbed width", _scaled(lambda _: 576**-0.5), {"d": 256}, padded={"absorbed width": 576}),
+    _slow_off("absorbed width", _scaled(lambda _: 576**-0.5), {"d": 256}, padded={"absorbed width": 576}),
     _off("padded width", _scaled(lambda _: 128**-0.5), {"d": 96}, padded={"padded width": 128}),
     _off("default 1/√d_k", _scaled(_root), {"deviation": 0.2}, intended="1", fix="leave scores unscaled"),
     _off("1/16", _scaled(lambda d: _root(d) / 16), {"deviation": 4.0, "sequences": 2, "queries": 80}),
     _off("sign", _scaled(lambda d: -_root(d)), fix="every score has the wrong sign"),
     _off("2^x", _scaled(lambda d: _root(d) * np.log(2))),
     _off("multiplied by √d_k", _scaled(np.sqrt), {"deviation": 0.05}),
-    _off("one of queries and keys", _scaled(lambda d: d**-0.25), {"d": 128}),
+    _slow_off("one of queries and keys", _scaled(lambda d: d**-0.25), {"d": 128}),
     _off("root is missing", _scaled(lambda d: 1 / d), declared={"scale": 1 / 64}),
 )
 
@@ -218,42 +221,40 @@ RECONSTRUCTIONS = (
         {"deviation": 3.0},
         {"softcap": CAP},
     ),
-    _wrong(
+    _slow(
         "after bias and mask",
         _with(lambda a, s: a.softmax(_capped(a, s + HIDES))),
         declared={"softcap": CAP, "mask": SEEN},
     ),
-    _wrong("soft-cap of 20", _with(lambda a, s: a.softmax(_capped(a, s, 20.0))), {"deviation": 8.0}),
+    _slow("soft-cap of 20", _with(lambda a, s: a.softmax(_capped(a, s, 20.0))), {"deviation": 8.0}),
     _wrong("mask is not applied", _scaled(_root), declared={"mask": SEEN}),
     _wrong("mask is not applied", _scaled(_root), declared={"causal": True}),
-    _wrong("inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared={"mask": SEEN}),
+    _slow("inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared={"mask": SEEN}),
     _wrong("numbers 0 and 1", _added(1.0 * SEEN), declared={"mask": SEEN}),
-    _wrong("transposed", _added(np.swapaxes(HIDES, -1, -2)), declared={"mask": SEEN}),
+    _slow("transposed", _added(np.swapaxes(HIDES, -1, -2)), declared={"mask": SEEN}),
     _wrong(
         "after the softmax", _with(lambda a, s: np.where(SEEN, a.softmax(s), 0.0)), declared={"mask": SEEN}
     ),
     _wrong("top left", _added(_causal(T, 40)), {"keys": 40}, {"mask": _causal(T, 40, 16) == 0}),
-    _wrong("bottom right", _added(_causal(T, 40, 16)), {"keys": 40}, {"causal": True}),
-    _wrong("off by one", _added(_causal(T, T, 1)), declared={"causal": True}),
+    _slow("bottom right", _added(_causal(T, 40, 16)), {"keys": 40}, {"causal": True}),
+    _slow("off by one", _added(_causal(T, T, 1)), declared={"causal": True}),
     _wrong("the mask is causal", _added(_causal(T, T))),
     _wrong("over the queries", _over(-2)),
-    _wrong("over the heads", _over(1), {"heads": 2}),
-    _wrong("over the sequences", _over(0), {"sequences": 2}),
+    _slow("over the heads", _over(1), {"heads": 2}),
+    _slow("over the sequences", _over(0), {"sequences": 2}),
     _wrong("twice", _with(lambda a, s: a.softmax(a.softmax(s))), {"deviation": 4.0}),
     _wrong("tiled", _of(lambda q, *kv: (q, *np.tile(kv, (1, 2, 1, 1)))), {"heads": 4, "key_heads": 2}),
-    _wrong("bias is lost", _scaled(_root), declared={"bias": BIAS}),
+    _slow("bias is lost", _scaled(_root), declared={"bias": BIAS}),
     _wrong("wrong sign", _added(-BIAS), declared={"bias": BIAS}),
-    _wrong("bias is that of head", _added(np.roll(BIASES, 1, axis=1)), {"heads": 2}, {"bias": BIASES}),
+    _slow("bias is that of head", _added(np.roll(BIASES, 1, axis=1)), {"heads": 2}, {"bias": BIASES}),
     _wrong("sink is lost", _scaled(_root), declared={"sink": SINK}),
-    _wrong(
-        "sink is multiplied", lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C), declared={"sink": SINK}
-    ),
-    _wrong("sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))),
-    _wrong("values are reshaped", _of(lambda q, k, v: (q, k, _reshaped(v)))),
+    _slow("sink is multiplied", lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C), declared={"sink": SINK}),
+    _slow("sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))),
+    _slow("values are reshaped", _of(lambda q, k, v: (q, k, _reshaped(v)))),
     _wrong("keys are reshaped", _of(lambda q, k, v: (q, _reshaped(k), v))),
-    _wrong("output is reshaped", _then(_by_token), {"heads": 2}),
+    _slow("output is reshaped", _then(_by_token), {"heads": 2}),
     _wrong("values are those of the token before", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=2)))),
-    _wrong("queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
+    _slow("queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
     _wrong("keys are used as values", _of(lambda q, k, _: (q, k, k))),
     _wrong(
         "normalised",
@@ -266,27 +267,27 @@ RECONSTRUCTIONS = (
         declared={"causal": True},
     ),
     _wrong("the mask is lost and", _added(_causal(T, T)), declared={"mask": SEEN, "causal": True}),
-    _wrong("the causal mask is lost and", _added(HIDES), declared={"mask": SEEN, "causal": True}),
-    _wrong("bias is added twice", _added(2 * BIAS), declared={"bias": BIAS}),
-    _wrong(
+    _slow("the causal mask is lost and", _added(HIDES), declared={"mask": SEEN, "causal": True}),
+    _slow("bias is added twice", _added(2 * BIAS), declared={"bias": BIAS}),
+    _slow(
         "sink is 0 whatever",
         lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)),
         declared={"sink": SINK},
     ),
-    _wrong("there is no softmax", _with(lambda _, s: s)),
+    _slow("there is no softmax", _with(lambda _, s: s)),
     _wrong("is multiplied by 0.9", _then(lambda out: 0.9 * out)),
-    _wrong("values are those of head 0", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))), {"heads": 2}),
-    _wrong("keys are those of head 0", _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)), {"heads": 2}),
+    _slow("values are those of head 0", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))), {"heads": 2}),
+    _slow("keys are those of head 0", _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)), {"heads": 2}),
     _wrong(
         "keys and values are those of head 0",
         _of(lambda q, k, v: (q, np.roll(k, 1, 1), np.roll(v, 1, 1))),
         {"heads": 2},
     ),
-    _wrong("the output is that of head 0", _then(lambda out: np.roll(out, 1, axis=1)), {"heads": 2}),
-    _wrong("keys are those of the token after", _of(lambda q, k, v: (q, np.roll(k, -1, axis=2), v))),
-    _wrong("values are used as keys", _of(lambda q, _, v: (q, v, v))),
+    _slow("the output is that of head 0", _then(lambda out: np.roll(out, 1, axis=1)), {"heads": 2}),
+    _slow("keys are those of the token after", _of(lambda q, k, v: (q, np.roll(k, -1, axis=2), v))),
+    _slow("values are used as keys", _of(lambda q, _, v: (q, v, v))),
     _wrong("keys and values are exchanged", _of(lambda q, k, v: (q, v, k))),
-    _wrong("reshaped from [head, token]", _then(_by_head), {"heads": 2}),
+    _slow("reshaped from [head, token]", _then(_by_head), {"heads": 2}),
 )
 
 
@@ -307,9 +308,9 @@ def _zeros(q: Any, k: Any, v: Any) -> Any:
 
 OTHERS = (
     _wrong("one key too short", _hiding(WINDOW & (BEHIND < 5)), declared={"mask": WINDOW}),
-    _wrong("one key too long", _hiding((BEHIND >= 0) & (BEHIND < 7)), declared={"mask": WINDOW}),
+    _slow("one key too long", _hiding((BEHIND >= 0) & (BEHIND < 7)), declared={"mask": WINDOW}),
     _wrong("looks ahead", _hiding(abs(BEHIND) < 6), declared={"mask": WINDOW}),
-    _wrong("of another sequence", _hiding(PADDED[::-1]), {"sequences": 2}, {"mask": PADDED}),
+    _slow("of another sequence", _hiding(PADDED[::-1]), {"sequences": 2}, {"mask": PADDED}),
     _wrong("padding is attended to", _of(_zeros)),
     _wrong(
         "added after the softmax",
@@ -317,7 +318,7 @@ OTHERS = (
         declared={"bias": 0.3 * BIAS},
     ),
     _wrong("dropout is on", _with(lambda a, s: a.softmax(s) * (SEEN & (BEHIND != 2)) / 0.7)),
-    _wrong("the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
+    _slow("the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
 )
 FAULTS = (*SCALES, *RECONSTRUCTIONS, *OTHERS)
 

@@ -107,27 +107,23 @@ Change = Callable[[_Declared], Any]
 class Cause(NamedTuple):
     """A mistake: what the program does, what to change, and the formula that it computes.
 
-    ``other`` is by how many places the head or sequence that is read lies before the call's own.
+    ``other`` is by how many places the head or sequence that is read lies before the call's own, a head of
+    the keys where it is ``of_keys``. Where it ``moves_rows``, rows and heads of the output are not the
+    recorded ones: it holds for all heads or none. Where it ``is_coarse``, it is the declared formula, to
+    fewer digits.
     """
 
     does: str
     fix: str
     change: Change = lambda given: given.formula
     other: int = 0
+    of_keys: bool = False
+    moves_rows: bool = False
+    is_coarse: bool = False
 
     def of(self, formula: Formula) -> Formula | None:
         """Return what is computed in place of a formula with values and output, None where it cannot be."""
         return self.change(_Declared(formula)) or None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether rows and heads are not the recorded ones: it holds for all heads or none."""
-        return self.does.startswith(("the output is that", "the output is reshaped"))
-
-    @property
-    def is_coarse(self) -> bool:
-        """Whether it is the declared formula, to fewer digits."""
-        return self.does.startswith("sums or weights are rounded")
 
 
 def softmax(scores: Any, hidden: Any = None, axis: int = -1, number: float = -np.inf) -> Any:
@@ -167,10 +163,6 @@ def _weak(number: float, given: _Declared) -> Any:
 
 def _capped(cap: float, given: _Declared) -> Any:
     return given.cap is None and given.having(softcap=cap)
-
-
-def _further(given: _Declared) -> Any:
-    return given.sink is None and given.having(sink=np.zeros(given.heads))
 
 
 def _bias_last(given: _Declared) -> Any:
@@ -251,6 +243,7 @@ def _unit(array: Any) -> Any:
 _ONCE = "add the bias once to the scaled scores, as it is, each head its own"
 _SHOW = "let each query see the keys that the call declares, or declare this mask"
 _HEAD = "let every query head read the keys and values of its own group"
+_TRANSPOSE, _FINER = "transpose, do not reshape", "compute in the type that is stored"
 
 _CHANGES: dict[str, dict[str, Change]] = {
     _SHOW: {
@@ -306,16 +299,19 @@ _CHANGES: dict[str, dict[str, Change]] = {
             given.cap and given.having(softcap=given.cap * abs(given.scale))
         ),
         "the soft-cap is applied after bias and mask, so that hidden keys get weight": _cap_last,
-        "a soft-cap of 20 is applied that the call does not declare": partial(_capped, 20.0),
-        "a soft-cap of 30 is applied that the call does not declare": partial(_capped, 30.0),
-        "a soft-cap of 50 is applied that the call does not declare": partial(_capped, 50.0),
+        **{
+            f"a soft-cap of {cap} is applied that the call does not declare": partial(_capped, cap)
+            for cap in (20, 30, 50)
+        },
         "the scale is applied after the softmax": lambda given: given.having(scale=1.0, factor=given.scale),
     },
     "let the declared sink, as it is, take part in the softmax’s sum; declare it where there is one": {
         "the sink is lost": lambda given: given.sunk(None),
         "the sink is 0 whatever it should be": lambda given: given.sunk(0),
         "the sink is multiplied by the scale": lambda given: given.sunk(given.formula.scale),
-        "a sink of 0 is in the softmax (a further 1 in its denominator)": _further,
+        "a sink of 0 is in the softmax (a further 1 in its denominator)": lambda given: (
+            given.sink is None and given.having(sink=np.zeros(given.heads))
+        ),
     },
     "take the softmax over the last axis of the scores, the keys, once": {
         "the softmax is over the queries, not the keys": partial(_over, 2),
@@ -328,18 +324,12 @@ _CHANGES: dict[str, dict[str, Change]] = {
     "declare it as intended": {
         "the scale is multiplied by ln n, n the keys that a query sees": _times_log_of_keys
     },
-    "transpose, do not reshape": {
+    _TRANSPOSE: {
         "keys are reshaped where they should be transposed": lambda given: given.having(
             key=_reshaped(given.key)
         ),
         "values are reshaped where they should be transposed": lambda given: given.having(
             value=_reshaped(given.value)
-        ),
-        "the output is reshaped to [token, head] where it should be transposed": lambda given: given.having(
-            output=_by_token(given.output)
-        ),
-        "the output is reshaped from [head, token] where it should be transposed": lambda given: given.having(
-            output=given.output.swapaxes(1, 2).reshape(given.output.shape)
         ),
     },
     "take keys and values of the same position, in their own places": {
@@ -360,35 +350,47 @@ _CHANGES: dict[str, dict[str, Change]] = {
     "repeat each key head in a row, as torch.repeat_interleave does": {
         "grouped heads are tiled: query head i reads key head i mod h_k": _tiled,
     },
-    # Coarser arithmetic is the declared formula with a larger rounding error, so only the bound grows.
-    "compute in the type that is stored": {
-        "sums or weights are rounded to TensorFloat-32 or float16": lambda given: given.having(unit=2.0**-11),
-        "sums or weights are rounded to bfloat16": lambda given: given.having(unit=2.0**-8),
-    },
 }
-# Arrays of another sequence or head, by their axis from the end.
-_ROLLED: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
-    ("the mask is that of another sequence", _SHOW, -4, ("mask", "bias")),
-    ("the bias is that of head {other}", _ONCE, -3, ("bias",)),
-    ("keys and values are those of head {other}", _HEAD, -3, ("key", "value")),
-    ("values are those of head {other}", _HEAD, -3, ("value",)),
-    ("keys are those of head {other}", _HEAD, -3, ("key",)),
-    ("the output is that of head {other}", _HEAD, -3, ("output",)),
+
+
+_RESHAPED_OUTPUTS: dict[str, Change] = {
+    "the output is reshaped to [token, head] where it should be transposed": lambda given: given.having(
+        output=_by_token(given.output)
+    ),
+    "the output is reshaped from [head, token] where it should be transposed": lambda given: given.having(
+        output=given.output.swapaxes(1, 2).reshape(given.output.shape)
+    ),
+}
+# Coarser arithmetic is the declared formula with a larger rounding error, so only the bound grows.
+_COARSE = {
+    "sums or weights are rounded to TensorFloat-32 or float16": 2.0**-11,
+    "sums or weights are rounded to bfloat16": 2.0**-8,
+}
+
+
+def _rolled(does: str, fix: str, axis: int, *names: str, **more: Any) -> Iterator[Cause]:
+    """Yield what reads arrays of other heads or sequences, by their axis from the end."""
+    for shift in range(1, MOST_OTHERS):
+        change = partial(_Declared.rolled, names=names, shift=shift, axis=axis)
+        # An output that was rolled forward is that of a head behind.
+        yield Cause(does, fix, change, -shift if names == ("output",) else shift, **more)
+
+
+CAUSES = (
+    *(Cause(does, fix, change) for fix, changes in _CHANGES.items() for does, change in changes.items()),
+    *(Cause(does, _TRANSPOSE, change, moves_rows=True) for does, change in _RESHAPED_OUTPUTS.items()),
+    *(
+        Cause(does, _FINER, partial(_Declared.having, unit=unit), is_coarse=True)
+        for does, unit in _COARSE.items()
+    ),
+    *_rolled("the mask is that of another sequence", _SHOW, -4, "mask", "bias"),
+    *_rolled("the bias is that of head {other}", _ONCE, -3, "bias"),
+    *_rolled("keys and values are those of head {other}", _HEAD, -3, "key", "value", of_keys=True),
+    *_rolled("values are those of head {other}", _HEAD, -3, "value", of_keys=True),
+    *_rolled("keys are those of head {other}", _HEAD, -3, "key", of_keys=True),
+    *_rolled("the output is that of head {other}", _HEAD, -3, "output", moves_rows=True),
 )
-
-
-def _all_causes() -> Iterator[Cause]:
-    for fix, changes in _CHANGES.items():
-        yield from (Cause(does, fix, change) for does, change in changes.items())
-    for does, fix, axis, names in _ROLLED:
-        for shift in range(1, MOST_OTHERS):
-            change = partial(_Declared.rolled, names=names, shift=shift, axis=axis)
-            # An output that was rolled forward is that of a head behind.
-            yield Cause(does, fix, change, -shift if names == ("output",) else shift)
-
-
-CAUSES = tuple(_all_causes())
-"""Every mistake, the likeliest first; arrays of another head or sequence last."""
+"""Every mistake, the likeliest of each kind first; arrays of another head or sequence last."""
 
 
 def changed(formula: Formula) -> Iterator[tuple[Cause, Formula]]:

@@ -98,14 +98,14 @@ class Search:
     def _try(self, cause: Cause, formula: Formula) -> tuple[Rows, bool]:
         """Return the sample's rows by the formula of a cause, and whether it gives those of the head."""
         rows = compare(formula, rows=self.rows, sequences=self.sequence)
-        off = rows.is_off if cause.is_whole else rows.is_off[:, self.head]
+        off = rows.is_off if cause.moves_rows else rows.is_off[:, self.head]
         return rows, bool(rows.is_compared.any() and not off.any())
 
     def _candidates(self) -> list[tuple[Cause, Any]]:
         """Return causes that fit the sample, with what multiplies the declared scale of each head.
 
         Another scale, a factor of the output, and mistakes at the declared scale; only where none fits, the
-        first mistakes of each kind at any other.
+        first mistake of each fix at any other.
         """
         declared, same = self.declared(self.sample, 1.0), np.ones(self.heads)
         intended = float(np.ravel(declared.scale)[0])
@@ -123,7 +123,7 @@ class Search:
         first: dict[str, Cause] = {}
         for cause, formula in chain(changed(declared), [(by_factor, replace(declared, factor=factor))]):
             if not cause.is_coarse and cause is not by_factor:
-                first.setdefault(cause.fix + cause.does[:12], cause)
+                first.setdefault(cause.fix, cause)
             if self._try(cause, formula)[1]:
                 fitting.append((cause, same))
         if fitting:
@@ -161,14 +161,14 @@ class Search:
             rows = compare(cause.of(declared) or declared)
             sums.add(rows, np.arange(len(rows.keys)))
             unit = max(unit, unit_of(call))
-            if sums.bad.all() or (cause.is_whole and sums.bad.any()):
+            if sums.bad.all() or (cause.moves_rows and sums.bad.any()):
                 return
         off = sums.is_off(unit) | (sums.compared == 0)
-        if cause.is_whole and off.any():
+        if cause.moves_rows and off.any():
             return
-        count = int(self.sample.key.shape[1]) if cause.does.startswith(("key", "value")) else self.heads
+        count = int(self.sample.key.shape[1]) if cause.of_keys else self.heads
         for head in heads:
             if not off[head]:
-                misfit = float(sums.misfit.mean() if cause.is_whole else sums.misfit[head])
+                misfit = float(sums.misfit.mean() if cause.moves_rows else sums.misfit[head])
                 does = cause.does.format(other=(head * count // self.heads - cause.other) % count)
                 yield head, Explanation(does, cause.fix, float(ratio[head]), misfit, cause.is_coarse)

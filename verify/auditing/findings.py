@@ -75,15 +75,7 @@ def _mask(run: LayerRun) -> dict[str, Any] | None:
             cause = f"a {meant.kind} of {meant.number} is meant, and the layer does not keep to it: {cause}"
         refuted = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
         return judged | refuted
-    if meant is not None:
-        return judged | {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
-    if run.weak is None:
-        return None
-    reason = (
-        f"what is added to scores is 0 or {run.weak:g}, like a mask so weak that hidden keys keep weight; "
-        "add -inf where a key is hidden, or say which mask is meant, such as none"
-    )
-    return judged | {"judgement": Judgement.UNDECIDED, "reason": reason}
+    return None if meant is None else judged | {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
 
 
 def _scale(run: LayerRun, head: int) -> dict[str, Any]:

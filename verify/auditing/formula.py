@@ -170,6 +170,7 @@ def pool(rows: Rows, direction: int, use: Flags) -> tuple[Floats, Floats]:
     return pooled(moments(rows, use)[..., direction])
 
 
+@np.errstate(all="ignore")
 def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slice(None)) -> Rows:
     """Compare every row of a call's output, or those in ``rows`` and ``sequences``, with the formula.
 
@@ -178,17 +179,14 @@ def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slic
     count, heads, queries, _ = formula.scores
     first, start = sequences.indices(count)[0], rows.indices(queries)[0]
     if formula.needs_all:
-        with np.errstate(all="ignore"):
-            whole: Any = _piece(formula, (slice(0, count), slice(0, heads), slice(0, queries)))
+        whole: Any = _Piece(formula, (slice(0, count), slice(0, heads), slice(0, queries))).rows()
         return Rows(*(array[sequences, :, rows] for array in whole))
     shape = len(range(count)[sequences]), heads, len(range(queries)[rows])
     made: dict[str, Any] = {}
     for cuts in _pieces(formula, sequences, rows):
         s, h, r = cuts
         place = slice(s.start - first, s.stop - first), h, slice(r.start - start, r.stop - start)
-        with np.errstate(all="ignore"):
-            piece = _piece(formula, cuts)
-        for name, array in piece._asdict().items():
+        for name, array in _Piece(formula, cuts).rows()._asdict().items():
             if name not in made:
                 made[name] = np.empty((*shape, *array.shape[3:]), array.dtype)
             made[name][place] = array
@@ -253,135 +251,160 @@ def _finite(array: Any, group: int = 1) -> tuple[Floats, Flags]:
     return (np.repeat(wide, group, axis=1), np.repeat(good, group, axis=1)) if group > 1 else (wide, good)
 
 
-def _operands(formula: Formula, cuts: Cuts) -> tuple[Floats, Floats, Floats, Floats, Flags, Flags]:
-    """Return the scale, queries, keys and values of a piece, and which queries and keys are finite."""
-    call, (s, h, r), (_, heads, _, keys) = formula.call, cuts, formula.scores
-    if math.isfinite(formula.shown.last) and formula.weigh is None:
-        # No row sees a key beyond the band of the piece's last row; in causal calls that halves the work.
-        keys = max(1, min(keys, r.stop + int(formula.shown.last)))
-    group = heads // int(call.key.shape[1])
-    shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
-    query, good_queries = _finite(call.query[s, h, r])
-    key, good_keys = _finite(call.key[s, shared, :keys], repeat)
-    value, good_values = (key, good_keys)
-    if call.value is not None:
-        value, good_values = _finite(call.value[s, shared, :keys], repeat)
-    scale = np.broadcast_to(np.asarray(formula.scale, dtype=np.float64), heads)[h, None, None]
-    return scale, query, key, value, good_queries, good_keys & good_values
+class _Piece:
+    """Attention on a piece of a call: scores S = c·QKᵀ + B, weights P = softmax(S), output O = P V.
 
+    ``rise`` is the derivative of scores by log c. Weights of keys are exp(``logits``)/``total``, 0 where they
+    are ``hidden``, and ``beside`` is that of the sink; ``top`` is the score whose logit is 0. ``score`` is
+    √(Σ p s²), ``mean_square`` Σ p |v|², ``key_square`` Σ p |k|², ``size`` |O|², ``spread`` √(Σ p |v − O|²).
+    """
 
-def _scores(formula: Formula, cuts: Cuts, query: Floats, key: Floats) -> tuple[Floats, Floats, Flags | None]:
-    """Return scores with bias, their derivative by log c, and which keys are hidden."""
-    scores, cap = query @ key.mT, formula.call.softcap
-    rise = scores
-    if cap is not None:
-        bent = np.tanh(scores / cap)
-        rise, scores = scores * (1 - bent**2), cap * bent
-    hidden, bias = hidden_and_bias(formula, *cuts, key.shape[2])
-    return (scores if bias is None else scores + bias), rise, hidden
+    def __init__(self, formula: Formula, cuts: Cuts) -> None:
+        call, (s, h, r), (_, heads, _, keys) = formula.call, cuts, formula.scores
+        self.formula, self.cuts = formula, cuts
+        self.unit = unit_of(call) if formula.unit is None else formula.unit
+        if math.isfinite(formula.shown.last) and formula.weigh is None:
+            # No row sees a key beyond the band of the piece's last row; in causal calls that halves the work.
+            keys = max(1, min(keys, r.stop + int(formula.shown.last)))
+        group = heads // int(call.key.shape[1])
+        shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
+        self.query, self.finite = _finite(call.query[s, h, r])
+        self.key, good_keys = _finite(call.key[s, shared, :keys], repeat)
+        self.value, good_values = self.key, good_keys
+        if call.value is not None:
+            self.value, good_values = _finite(call.value[s, shared, :keys], repeat)
+        self.scale = np.broadcast_to(np.asarray(formula.scale, dtype=np.float64), heads)[h, None, None]
 
+        scores = self.rise = (self.scale * self.query) @ self.key.mT
+        if call.softcap is not None:
+            bent = np.tanh(scores / call.softcap)
+            self.rise, scores = scores * (1 - bent**2), call.softcap * bent
+        self.hidden, bias = hidden_and_bias(formula, *cuts, keys)
+        self.scores = scores if bias is None else scores + bias
+        self.count = np.full(scores.shape[:-1], keys)
+        if self.hidden is not None:
+            self.count = np.broadcast_to(~self.hidden, scores.shape).sum(axis=-1)
+        if not (good := good_keys & good_values).all():
+            good = np.broadcast_to(good[:, :, None], scores.shape)
+            self.finite = self.finite & self.seen(good, instead=True).all(axis=-1)
+        seen, self.highest = self.seen(self.scores), self.seen(self.scores, _NEVER).max(axis=-1)
+        variance = np.vecdot(seen, seen) - _summed(seen) ** 2 / np.maximum(self.count, 1)
+        self.variance = np.maximum(variance / np.maximum(self.count - 1, 1), 0.0)
+        sink: Any = np.full((scores.shape[1], 1), -math.inf)
+        if call.sink is not None and formula.weigh is None:
+            sink = np.asarray(call.sink).astype(np.float64).reshape(-1)[h, None]
+        self._attend(sink)
 
-def _seen(array: Floats, hidden: Flags | None, instead: float) -> Floats:
-    """Return an array over keys with a number for those that are hidden."""
-    return array if hidden is None else np.where(hidden, instead, array)
+    def _attend(self, sink: Any) -> None:
+        """Take the softmax over keys and sinks, and its weighted means."""
+        weigh = self.formula.weigh
+        self.top = np.maximum(self.highest, sink)
+        self.logits = np.minimum(self.scores - self.top[..., None], _FAR_ABOVE)
+        weights = self.seen(np.exp(self.logits))
+        total = _summed(weights) + np.exp(sink - self.top)
+        self.total = np.where(total > 0, total, 1.0)
+        self.weights, self.beside = weights / self.total[..., None], np.exp(sink - self.top) / self.total
+        self.entropy = (1 - self.beside) * np.log(self.total) - np.vecdot(self.weights, self.logits)
+        self.entropy += entr(self.beside)
+        if weigh is not None:
+            self.weights = weigh(self.scores, self.hidden)
+        # Sums over keys are products of matrices: Σ p v, Σ p |v|² and Σ p |k|² are a single one.
+        self.values_squared, keys_squared = np.vecdot(self.value, self.value), np.vecdot(self.key, self.key)
+        columns = self.value, self.values_squared[..., None], keys_squared[..., None]
+        sums = self.weights @ np.concatenate(columns, axis=-1)
+        self.output, self.mean_square, self.key_square = sums[..., :-2], sums[..., -2], sums[..., -1]
+        self.size, self.moved = np.vecdot(self.output, self.output), self.weights * self.rise
+        if weigh is None:
+            self.spread = np.sqrt(np.maximum(self.mean_square - (1 + self.beside) * self.size, 0.0))
+            square = self.moved if self.rise is self.scores else self.weights * self.scores
+            self.score = np.sqrt(np.maximum(np.vecdot(square, self.scores), 0.0))
+        else:  # whatever weights are, each is off by at most so much of its size
+            self.spread = (np.abs(self.weights) @ np.sqrt(self.values_squared)[..., None])[..., 0]
+            self.mean_square, self.score = self.spread**2, np.abs(self.seen(self.scores)).max(axis=-1)
+            self.key_square = keys_squared.max(axis=-1)[..., None]
 
+    def seen(self, array: Any, instead: float = 0.0) -> Any:
+        """Return an array over keys with a number for those that are hidden."""
+        return array if self.hidden is None else np.where(self.hidden, instead, array)
 
-def _piece(formula: Formula, cuts: Cuts) -> Rows:  # noqa: C901, PLR0915 - one formula, line by line
-    """Return what the rows of a piece are like; sums over keys are products of matrices."""
-    call, (s, h, r) = formula.call, cuts
-    unit = unit_of(call) if formula.unit is None else formula.unit
-    scale, query, key, value, finite, good_keys = _operands(formula, cuts)
-    scores, rise, hidden = _scores(formula, cuts, scale * query, key)
-    seen, highest = _seen(scores, hidden, 0.0), _seen(scores, hidden, _NEVER).max(axis=-1)
-    count = np.full(highest.shape, key.shape[2])
-    if hidden is not None:
-        count = np.broadcast_to(~hidden, scores.shape).sum(axis=-1)
-    if not good_keys.all():
-        finite = finite & _seen(np.broadcast_to(good_keys[:, :, None], scores.shape), hidden, 1).all(axis=-1)
-    variance = np.vecdot(seen, seen) - _summed(seen) ** 2 / np.maximum(count, 1)
-    variance = np.maximum(variance / np.maximum(count - 1, 1), 0.0)
+    def bound(self) -> Floats:
+        """Return what rounding may do to rows of the output.
 
-    # The softmax over keys and sink; exponentials of hidden keys say what weight they would have.
-    sink: Any = np.full((scores.shape[1], 1), -math.inf)
-    if call.sink is not None and formula.weigh is None:
-        sink = np.asarray(call.sink).astype(np.float64).reshape(-1)[h, None]
-    top = np.maximum(highest, sink)
-    logits = np.minimum(scores - top[..., None], _FAR_ABOVE)
-    raised = np.exp(logits)
-    weights = _seen(raised, hidden, 0.0)
-    total = _summed(weights) + np.exp(sink - top)
-    total = np.where(total > 0, total, 1.0)
-    weights, beside = weights / total[..., None], np.exp(sink - top) / total
-    entropy = (1 - beside) * np.log(total) - np.vecdot(weights, logits) + entr(beside)
-    if formula.weigh is not None:
-        weights = formula.weigh(scores, hidden)
+        Rounding of scores moves the output by Σ p ε s (v − O) to first order, at most ε·√(Σ p s²) times the
+        spread of values; then of weights and values, and of the output.
+        """
+        room, unit = 3 * self.score * self.spread, self.unit
+        if self.formula.weigh is None and (steep := 3 * unit * np.abs(self.highest) > _STEEP).any():
+            room = np.where(steep, np.maximum(room, self._steep_room()), room)
+        bound: Floats = unit * (room + 2 * np.sqrt(self.mean_square) + np.sqrt(self.size))
+        # Sums of products are in single precision at least; near 0 errors are absolute.
+        products = np.abs(self.scale[..., 0]) * np.sqrt(np.vecdot(self.query, self.query) * self.key_square)
+        products = math.sqrt(self.query.shape[-1]) * products * self.spread
+        bound += min(unit, SINGLE) * (products + np.sqrt(self.key.shape[2] * self.mean_square))
+        sums = math.sqrt(self.value.shape[-1]) + np.sqrt(self.values_squared.sum(axis=-1))
+        bound += grain_of(self.formula.call) * sums[..., None]
+        return bound
 
-    values_squared, keys_squared = np.vecdot(value, value), np.vecdot(key, key)
-    sums = weights @ np.concatenate((value, values_squared[..., None], keys_squared[..., None]), axis=-1)
-    output, mean_squared_value, mean_squared_key = sums[..., :-2], sums[..., -2], sums[..., -1]
-    size = np.vecdot(output, output)
-    moved = weights * rise
-    square = moved if rise is scores else weights * scores
-    if formula.weigh is None:
-        spread = np.sqrt(np.maximum(mean_squared_value - (1 + beside) * size, 0.0))
-        mean_squared_score = np.maximum(np.vecdot(square, scores), 0.0)
-    else:  # whatever weights are, each is off by at most so much of its size
-        spread = (np.abs(weights) @ np.sqrt(values_squared)[..., None])[..., 0]
-        mean_squared_value, mean_squared_score = spread**2, np.abs(seen).max(axis=-1) ** 2
-        mean_squared_key = keys_squared.max(axis=-1)[..., None]
+    def _steep_room(self) -> Any:
+        """Return the room of rows with large scores, whose rounding weights do not follow linearly.
 
-    # Rounding of scores moves the output by Σ p ε s (v − O) to first order, at most ε·√(Σ p s²) times the
-    # spread of values; then of weights and values, and of the output.
-    room = 3 * np.sqrt(mean_squared_score) * spread
-    if formula.weigh is None and (steep := 3 * unit * np.abs(highest) > _STEEP).any():
-        log_weights = logits - np.log(total)[..., None]
-        most = _steep(log_weights, scores, hidden, value, output, unit) / unit
-        room = np.where(steep, np.maximum(room, most), room)
-    bound = unit * (room + 2 * np.sqrt(mean_squared_value) + np.sqrt(size))
-    # Sums of products are in single precision at least; near 0 errors are absolute.
-    long = np.abs(scale[..., 0]) * np.sqrt(np.vecdot(query, query) * mean_squared_key)
-    sums_of_products = math.sqrt(query.shape[-1]) * long * spread
-    bound += min(unit, SINGLE) * (sums_of_products + np.sqrt(key.shape[2] * mean_squared_value))
-    bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(values_squared.sum(axis=-1)))[..., None]
-    # The derivative of the output by log c, Σ p s (v − O). Where scores differ by less than weights are
-    # rounded to, or values not at all, the output says nothing of the scale.
-    slope = moved @ value - _summed(moved)[..., None] * output
-    flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(top))) ** 2 * mean_squared_value
-    slope[flat | (variance < (2 * unit) ** 2)] = 0.0
-    directions = [slope, output]
-    # Weight on hidden keys is estimated in half precision only: in single precision each row shows it.
-    if hidden is not None and unit > SINGLE and formula.weigh is None:
-        theirs = np.where(hidden, raised, 0.0) / total[..., None]
+        Where ε bounds the error of a score, a weight p is off by at most min(1, p·exp(2ε)) − p·exp(0).
+        """
+        error = 6 * self.unit * np.abs(self.scores)
+        log_weights = self.logits - np.log(self.total)[..., None]
+        off = np.exp(np.minimum(log_weights + error, 0.0)) * -np.expm1(-error)
+        # |v − O|² by its square, so that no array of [query, key, component] is made.
+        apart = self.values_squared[..., None, :] - 2 * self.output @ self.value.mT
+        apart += self.size[..., None]
+        return np.vecdot(self.seen(off), np.sqrt(np.maximum(apart, 0.0))) / self.unit
+
+    def directions(self) -> list[Floats]:
+        """Return the derivatives of the output by log c, Σ p s (v − O), by its size, and by hidden weight.
+
+        Where scores differ by less than weights are rounded to, or values not at all, the output says nothing
+        of the scale. Weight on hidden keys is estimated in half precision only: in single precision each row
+        shows it.
+        """
+        slope = self.moved @ self.value - _summed(self.moved)[..., None] * self.output
+        flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(self.top))) ** 2 * self.mean_square
+        slope[flat | (self.variance < (2 * self.unit) ** 2)] = 0.0
+        if self.hidden is None or self.unit <= SINGLE or self.formula.weigh is not None:
+            return [slope, self.output]
+        theirs = np.where(self.hidden, np.exp(self.logits), 0.0) / self.total[..., None]
         share = _summed(theirs)
-        turned = theirs @ value - share[..., None] * output
-        flat = np.vecdot(turned, turned) < (_FLAT * share) ** 2 * mean_squared_value
+        turned = theirs @ self.value - share[..., None] * self.output
+        flat = np.vecdot(turned, turned) < (_FLAT * share) ** 2 * self.mean_square
         turned[flat | (share > _SATURATED)] = 0.0
-        directions.append(turned)
-    recorded, written = np.zeros_like(output), np.zeros(count.shape, dtype=bool)
-    if call.value is not None and call.output is not None:
-        recorded, written = _finite(call.output[s, h, r])
-    error = recorded - formula.factor * output
-    along, length = np.zeros((2, *count.shape, 3))
-    for number, direction in enumerate(directions):
-        along[..., number] = formula.factor * np.vecdot(direction, error)
-        length[..., number] = formula.factor**2 * np.vecdot(direction, direction)
-    root = np.sqrt(mean_squared_score)
-    return Rows(
-        keys=count,
-        error=np.sqrt(np.vecdot(error, error)),
-        bound=bound * abs(formula.factor),
-        finite=finite & (call.value is not None and call.output is not None),
-        written=written,
-        size=np.sqrt(np.vecdot(recorded, recorded)),
-        highest=np.where(count > 0, highest, 0.0),
-        variance=variance,
-        entropy=np.maximum(entropy, 0.0),
-        largest=np.exp(highest - top) / total,
-        along=along,
-        length=length,
-        cross=formula.factor**2 * np.vecdot(slope, output),
-        drift=_DRIFT * unit**2 * root * np.maximum(np.abs(top), root) * spread,
-    )
+        return [slope, self.output, turned]
+
+    def rows(self) -> Rows:
+        """Return what the rows are like, beside those of the recorded output."""
+        call, directions, factor = self.formula.call, self.directions(), self.formula.factor
+        recorded, written = np.zeros_like(self.output), np.zeros(self.count.shape, dtype=bool)
+        has_output = call.value is not None and call.output is not None
+        if has_output:
+            recorded, written = _finite(np.asarray(call.output)[self.cuts])
+        error = recorded - factor * self.output
+        along, length = np.zeros((2, *self.count.shape, 3))
+        for number, direction in enumerate(directions):
+            along[..., number] = factor * np.vecdot(direction, error)
+            length[..., number] = factor**2 * np.vecdot(direction, direction)
+        return Rows(
+            keys=self.count,
+            error=np.sqrt(np.vecdot(error, error)),
+            bound=self.bound() * abs(factor),
+            finite=self.finite & has_output,
+            written=written,
+            size=np.sqrt(np.vecdot(recorded, recorded)),
+            highest=np.where(self.count > 0, self.highest, 0.0),
+            variance=self.variance,
+            entropy=np.maximum(self.entropy, 0.0),
+            largest=np.exp(self.highest - self.top) / self.total,
+            along=along,
+            length=length,
+            cross=factor**2 * np.vecdot(directions[SCALE], self.output),
+            drift=_DRIFT * self.unit**2 * self.score * np.maximum(np.abs(self.top), self.score) * self.spread,
+        )
 
 
 def _summed(array: Floats) -> Floats:
@@ -389,19 +412,3 @@ def _summed(array: Floats) -> Floats:
     ones = np.ones(array.shape[-1])
     sums: Floats = (array.reshape(-1, array.shape[-1]) @ ones).reshape(array.shape[:-1])
     return sums
-
-
-def _steep(
-    log_weights: Floats, scores: Floats, hidden: Any, value: Floats, output: Floats, unit: float
-) -> Floats:
-    """Return what rounding of large scores may do to rows, where weights do not follow it linearly.
-
-    Where ε bounds the error of a score, a weight p is off by at most min(1, p·exp(2ε)) − p·exp(0).
-    """
-    error = 6 * unit * np.abs(scores)
-    off = np.exp(np.minimum(log_weights + error, 0.0)) * -np.expm1(-error)
-    # |v − O|² by its square, so that no array of [query, key, component] is made.
-    apart = np.vecdot(value, value)[..., None, :] - 2 * output @ value.mT
-    apart += np.vecdot(output, output)[..., None]
-    moved: Floats = np.vecdot(_seen(off, hidden, 0.0), np.sqrt(np.maximum(apart, 0.0)))
-    return moved

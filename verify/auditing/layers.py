@@ -13,7 +13,7 @@ from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_
 from verify.auditing.explaining import Explanation, Search
 from verify.auditing.formula import Band, Formula, Rows, compare
 from verify.auditing.heads import SURE, HeadSums
-from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, weak_mask, wrong_mask
+from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, wrong_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, check_call
 from verify.auditing.scales import DEFAULT, Widths, scale_expression
 from verify.errors import RecordingError, SettingsError
@@ -61,7 +61,6 @@ class LayerRun:
         self.given: list[tuple[float, float]] = []  # scales that calls were given, and what was intended
         self.masks: dict[str, None] = {}
         self.wrong_mask: WrongMask | None = None
-        self.weak: float | None = None
         self.odd_rows: dict[str, list[int]] = {}  # in rows without keys: how many, the first's place
         self.broken: dict[str, int] = {}  # how many numbers of arrays are not finite
         self.bound = 0.0
@@ -155,7 +154,6 @@ class LayerRun:
         self.keys, self.unit = max(self.keys, keys), max(self.unit, unit_of(call))
         if queries > 1 or keys == 1 or call.causal or not self.masks:
             self.masks[described(call)] = None
-        self.weak = weak_mask(call) if self.weak is None else self.weak
         self.wrong_mask = self.wrong_mask or wrong_mask(call, self.meant, places)
         self._note_rows_without_keys(call, rows, places)
         self._note_sizes(call, rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.auditing.formula import HIDING, Formula, hidden_and_bias
+from verify.auditing.formula import Formula, hidden_and_bias
 from verify.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ INTENDED_MASKS = ("none", "causal", "window=W", "chunk=W")
 """The masks that can be meant. All but none are causal, and the last query is that of the last key."""
 
 _LARGEST = 10**9
-_STRONGEST, _WEAKEST = -100.0, -2.0
-"""What lies between, where it alone is added to scores, was meant to hide keys and does not."""
 
 
 class Meant(NamedTuple):
@@ -145,20 +143,6 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
             if wanted[row, key]:
                 text = f"row {row} of sequence {places[sequence]} does not see key {key}, although it should"
     return WrongMask(text + (f"; {rows:,} rows are so" if rows > 1 else ""), rows) if text else None
-
-
-def weak_mask(call: Call) -> float | None:
-    """Return the number that a bias adds to the scores of keys where it adds 0 to all others that are seen.
-
-    So it looks like a mask, and hides nothing. It is None where there is no such bias.
-    """
-    if call.bias is None:
-        return None
-    bias = np.asarray(call.bias)
-    low = bias[bias > HIDING]
-    least = low.min(initial=0)
-    is_weak = _STRONGEST <= least <= _WEAKEST
-    return float(least) if is_weak and np.unique(low).tolist() == [least, 0] else None
 
 
 def described(call: Call) -> str:

@@ -35,8 +35,6 @@ _OPERATORS: dict[type, Any] = {
 _LONGEST = 200
 _LARGEST, _LARGEST_DIVISOR = 1e30, 1e9
 _CLEAR, _VAGUE = 0.02, 0.5  # a scale known to no better than 2% has at most a likeliest name
-_POWERS = 12
-_FURTHER = "a further factor"
 
 
 class ScaleExpression(NamedTuple):
@@ -170,25 +168,19 @@ def _of_intended(intended: float, d: int) -> list[NamedScale]:
             ("{} times 1/√d_k", intended * default, "1/√d_k is applied as well as the intended scale"),
         ]
     scales += [("{} times ln 2", intended * math.log(2), "2^x is computed for e^x without the factor log₂e")]
-    for power in range(1, _POWERS + 1):
-        does = f"{_FURTHER} {{}} is applied, perhaps a scale left over from other code"
-        scales += [
-            (f"1/{2**power} of {{}}", intended * 0.5**power, does.format(f"1/{2**power}")),
-            (f"{2**power} times {{}}", intended * 2.0**power, does.format(2**power)),
-        ]
     return [NamedScale(name.format("the intended scale"), value, does) for name, value, does in scales]
 
 
 def named_scales(widths: Widths, intended: float) -> list[NamedScale]:
     """Return the scales that programs use by mistake in place of ``intended``, the likeliest first.
 
-    Of equal values the first stays, with what the others do besides; further powers of 2 come last.
+    Of equal values the first stays, with what the others do besides.
     """
     scales: dict[float, NamedScale] = {}
     for scale in (*_of_widths(widths), *_of_intended(intended, widths.d)):
         value = next((other for other in scales if _same(other, scale.value)), scale.value)
         first = scales.setdefault(value, scale)
-        if first is not scale and not scale.does.startswith(_FURTHER):
+        if first is not scale:
             scales[value] = first._replace(does=f"{first.does}, or {scale.does}")
     return [scale for value, scale in scales.items() if not _same(value, intended)]
 
@@ -202,25 +194,27 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
 
     A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
-    room = max(uncertainty, ROUNDING * abs(scale))
+    fix, room = instruction(intended, widths), max(uncertainty, ROUNDING * abs(scale))
     is_vague = room > _CLEAR * abs(scale)
-    reach = room / 2 if is_vague else room
+    reach = room / 2 if is_vague else room  # an interval has many standard errors
     fitting = [named for named in named_scales(widths, intended) if abs(named.value - scale) <= reach]
     fitting.sort(key=lambda named: abs(named.value - scale) > ROUNDING * abs(scale))
-    if is_vague:
-        # An interval has many standard errors, and a further power of 2 is never far.
-        fitting = [named for named in fitting if not named.does.startswith(_FURTHER)]
-        fitting = fitting if len(fitting) == 1 and room <= _VAGUE * abs(scale) else []
-    fix = instruction(intended, widths)
-    if fitting:
+    if fitting and not (is_vague and (len(fitting) > 1 or room > _VAGUE * abs(scale))):
         first = fitting[0]
         if first.divisor and fix.startswith("divide by "):
             fix += f", not {first.divisor}"
         names = ", or ".join(f"{named.name}: {named.does}" for named in fitting[:3])
         cause = f"the scale is {'most likely ' if is_vague else ''}{names}"
         return cause, f"{fix}: {how_far_off(first.value / intended)}"
-    cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
-    return cause, f"{fix}: {how_far_off(scale / intended)}"
+    factor = scale / intended
+    power = 2.0 ** round(math.log2(factor)) if factor > 0 and not is_vague else 1.0
+    if power != 1 and abs(power * intended - scale) <= room:
+        factor, times = power, f"{short(power)} {'of' if power < 1 else 'times'}"
+        cause = f"the scale is {times} the intended scale: a further factor {short(power)} is applied"
+        cause += ", perhaps a scale left over from other code"
+    else:
+        cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
+    return cause, f"{fix}: {how_far_off(factor)}"
 
 
 def instruction(intended: float, widths: Widths) -> str:
