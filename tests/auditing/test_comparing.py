@@ -106,7 +106,7 @@ def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[An
     # The recorded output is not that of what was changed.
     assert names - {"out"} == {name} - {"out"}
     assert name in names
-    assert all(part.what for part in record.differing[0].of(Agreement.DIFFERS))
+    assert all(str(part) for part in record.differing[0].of(Agreement.DIFFERS))
 
 
 def test_a_single_row_and_a_factor_of_a_head_are_shown() -> None:
@@ -122,7 +122,7 @@ def test_a_single_row_and_a_factor_of_a_head_are_shown() -> None:
     factors = np.array([1, 1 + 2e-5], dtype=np.float32).reshape(1, 2, 1, 1)
     record = compared(*changed(value=lambda array: array * factors))
     (part,) = (part for part in record.differing[0].of(Agreement.DIFFERS) if part.name == "v")
-    assert (part.heads, part.what) == ((1,), "values of B are 1.00002 times those of A")
+    assert (part.heads, part.what) == ((1,), "that of B is 1.00002 times that of A")
 
 
 def test_what_comes_after_follows() -> None:

@@ -28,14 +28,7 @@ from verify.auditing.formula import Flags, Floats, Formula, hidden_and_bias, poo
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording
 from verify.errors import RecordingError
 from verify.evidence.audits import Finding, Judgement, LayerRecord
-from verify.evidence.comparisons import (
-    QUANTITIES,
-    Agreement,
-    ComparedLayer,
-    ComparedPart,
-    ComparisonRecord,
-    share,
-)
+from verify.evidence.comparisons import Agreement, ComparedLayer, ComparedPart, ComparisonRecord, share
 from verify.evidence.runs import Tool
 from verify.text.escapes import one_line
 from verify.version import __version__
@@ -69,24 +62,22 @@ def compare_recordings(a: Recording | Path | str, b: Recording | Path | str) -> 
     """
     given = [source if isinstance(source, Recording) else load(Path(source)) for source in (a, b)]
     audited = [_audited(side, recording) for side, recording in zip("AB", given, strict=True)]
-    left_out = [
-        f"in {side}: {text}" for side, source in zip("AB", given, strict=True) for text in source.left_out
-    ]
-    pairs, alone = _matched(*given)
-    left_out += alone
+    pairs, left_out = _matched(*given)
+    for side, recording in zip("AB", given, strict=True):
+        left_out += [f"in {side}: {text}" for text in recording.left_out]
     layers: list[ComparedLayer] = []
     # The most by which any array differed so far; and whether one did by more than rounding, so that later
     # differences follow from that.
     before, has_parted = 0.0, False
     with threadpool_limits(limits=1, user_api="blas"):
         for first, second in pairs:
-            layer, problems = _run_through(first, second)
-            left_out += [f"{first.name}: {problem}" for problem in problems]
+            layer = _Differences(first, second)
+            left_out += [f"{first.name}: {problem}" for problem in layer.problems]
             if not layer.calls:
                 continue
             records = audited[0][first.name], audited[1][second.name]
-            parts = [*_array_parts(layer, before, follows=has_parted), *layer.exact.values()]
-            parts.append(_output_part(layer, *records))
+            arrays = _array_parts(layer, before, follows=has_parted)
+            parts = (*layer.exact.values(), *arrays, _output_part(layer, *records))
             if any(part.outcome is Agreement.DIFFERS for part in parts):
                 has_parted = True
             elif not has_parted:
@@ -98,7 +89,7 @@ def compare_recordings(a: Recording | Path | str, b: Recording | Path | str) -> 
                 key_heads=max(record.key_heads for record in records),
                 calls=layer.calls,
                 rows=layer.rows,
-                parts=tuple(parts),
+                parts=parts,
             )
             layers.append(compared)
     names = [source.source if isinstance(source, Recording) else Path(source).name for source in (a, b)]
@@ -139,25 +130,6 @@ def _matched(a: Recording, b: Recording) -> tuple[list[tuple[Layer, Layer]], lis
     alone = [f"{name} is in A only" for name in first if name not in second]
     alone += [f"{name} is in B only" for name in second if name not in first]
     return [(layer, second[name]) for name, layer in first.items() if name in second], alone
-
-
-def _run_through(a: Layer, b: Layer) -> tuple["_Differences", list[str]]:
-    """Return how the calls of a layer differ, and in words what could not be compared."""
-    differences, problems, counts = _Differences(), list[str](), [0, 0]
-    for number, pair in enumerate(zip_longest(a.calls, b.calls)):
-        counts = [count + (call is not None) for count, call in zip(counts, pair, strict=True)]
-        if None in pair:
-            continue
-        first, second = map(in_memory, pair)
-        if problem := next(_misfits(first, second), ""):
-            problems.append(f"call {number} {problem}")
-        else:
-            differences.add(first, second)
-    if counts[0] != counts[1]:
-        problems.append(f"has {counts[0]} calls in A and {counts[1]} in B")
-    if len(problems) > 1:
-        problems[1:] = [f"{len(problems) - 1} more of its calls"]
-    return differences, problems + [f"{name} is {why}" for name, why in differences.missing.items()]
 
 
 def _misfits(a: Call, b: Call) -> Iterator[str]:
@@ -224,24 +196,42 @@ class _Differences:
     """How far the calls of one layer in two recordings differ.
 
     ``arrays`` has rows by the array's name, ``exact`` what is the same or not, by its name: of several calls
-    the first in which it differs. ``missing`` says of arrays why they were not compared.
+    the first in which it differs. ``problems`` say what could not be compared.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, a: Layer, b: Layer) -> None:
         self.arrays: dict[str, _Rows] = {}
         self.exact: dict[str, ComparedPart] = {}
-        self.missing: dict[str, str] = {}
+        self.problems: list[str] = []
         self.unit, self.rows, self.calls = 0.0, 0, 0
+        missing: dict[str, None] = {}
+        counts = [0, 0]
+        for number, pair in enumerate(zip_longest(a.calls, b.calls)):
+            counts = [count + (call is not None) for count, call in zip(counts, pair, strict=True)]
+            if None in pair:
+                continue
+            first, second = map(in_memory, pair)
+            if problem := next(_misfits(first, second), ""):
+                self.problems.append(f"call {number} {problem}")
+            else:
+                missing |= dict.fromkeys(self._add(first, second))
+        if counts[0] != counts[1]:
+            self.problems.append(f"has {counts[0]} calls in A and {counts[1]} in B")
+        if len(self.problems) > 1:
+            self.problems[1:] = [f"{len(self.problems) - 1} more of its calls"]
+        self.problems += missing
 
-    def add(self, a: Call, b: Call) -> None:
-        """Add a call of each recording."""
+    def _add(self, a: Call, b: Call) -> Iterator[str]:
+        """Add a call of each recording, and yield which arrays were not compared, and why."""
         self.unit = max(self.unit, unit_of(a), unit_of(b))
         masks = _Masks(a, b)
         self.rows += int(a.query.shape[1]) * int(masks.used_rows.sum())
         for name in ("x", "q", "k", "v", "out"):
             pair = [array for call in (a, b) if (array := getattr(call, ARRAYS[name])) is not None]
-            if len(pair) == 1 or (name == "x" and len({array.shape for array in pair}) == 2):
-                self.missing[name] = "in one recording only" if len(pair) == 1 else "of two shapes"
+            if len(pair) == 1:
+                yield f"{name} is in one recording only"
+            elif name == "x" and len({array.shape for array in pair}) == 2:
+                yield f"{name} is of two shapes"
             elif pair:
                 use = masks.used_keys if name in ("k", "v") else masks.used_rows
                 self._add_array(name, pair, use)
@@ -275,11 +265,10 @@ class _Masks:
     def __init__(self, a: Call, b: Call) -> None:
         self.whole = sequences, heads, queries, keys = Formula(a, 1.0).scores
         cuts = slice(0, sequences), slice(0, heads), slice(0, queries)
-        hidden, self.added = zip(
-            *(hidden_and_bias(Formula(call, 1.0), *cuts, keys) for call in (a, b)), strict=True
-        )
+        both = [hidden_and_bias(Formula(call, 1.0), *cuts, keys) for call in (a, b)]
         # Masks are broadcast to the scores: all is computed in as few numbers as they have.
-        self.shown = [np.array(True, ndmin=4) if array is None else ~array for array in hidden]
+        self.shown = [np.array(True, ndmin=4) if hidden is None else ~hidden for hidden, _ in both]
+        self.added = [0.0 if bias is None else bias for _, bias in both]
         seen = (self.shown[0] | self.shown[1]).any(axis=(1, 2))
         self.used_keys: Flags = np.broadcast_to(seen, (sequences, keys))
         # Where queries and keys are of the same tokens, a row is padding if no row sees its key.
@@ -312,15 +301,12 @@ class _Masks:
     def bias_part(self, unit: float) -> ComparedPart | None:
         """Return how far what is added to scores that both calls see differs, None where nothing is."""
         both = self.shown[0] & self.shown[1]
-        a, b = (np.where(both, 0.0 if bias is None else bias, 0.0) for bias in self.added)
-        largest = max(float(np.abs(a).max()), float(np.abs(b).max()))
-        if not largest:
+        a, b = (np.where(both, bias, 0.0) for bias in self.added)
+        if not (largest := max(float(np.abs(a).max()), float(np.abs(b).max()))):
             return None
         size, limit = float(np.abs(a - b).max()) / largest, 2 * _ROUNDINGS * unit
-        if size <= limit:
-            return ComparedPart(name="bias", size=size, allowed=limit)
-        what = "what is added to scores differs"
-        return ComparedPart(name="bias", outcome=Agreement.DIFFERS, size=size, allowed=limit, what=what)
+        outcome = Agreement.SAME if size <= limit else Agreement.DIFFERS
+        return ComparedPart(name="bias", outcome=outcome, size=size, allowed=limit)
 
 
 def _number_part(name: str, a: Any, b: Any) -> ComparedPart | None:
@@ -344,7 +330,7 @@ def _array_parts(layer: _Differences, before: float, *, follows: bool) -> Iterat
     floor = max(before, _ROUNDINGS * layer.unit)
     least = min(size for name, size in sizes.items() if name != "x")
     if "x" in sizes:
-        part = _array_part(layer, "x", "what the layer is given differs", _GROWTH * floor, follows=follows)
+        part = _array_part(layer, "x", _GROWTH * floor, follows=follows)
         follows = follows or part.outcome is Agreement.DIFFERS
         yield part
     if follows:  # beside what parted before, what a layer is given says nothing of rounding
@@ -354,11 +340,11 @@ def _array_parts(layer: _Differences, before: float, *, follows: bool) -> Iterat
     else:
         limit = _ALIKE * max(floor, min(least, _GROWTH * max(sizes.get("x", least), floor)))
     for name in [name for name in sizes if name != "x"]:
-        part = _array_part(layer, name, f"{QUANTITIES[name]} differ", limit, follows=follows)
+        part = _array_part(layer, name, limit, follows=follows)
         yield part if follows else _with_factor(part, layer, least)
 
 
-def _array_part(layer: _Differences, name: str, what: str, limit: float, *, follows: bool) -> ComparedPart:
+def _array_part(layer: _Differences, name: str, limit: float, *, follows: bool) -> ComparedPart:
     """Return what is said of an array, which may differ by ``limit``."""
     rows = layer.arrays[name]
     size = float(rows.relative())
@@ -372,11 +358,11 @@ def _array_part(layer: _Differences, name: str, what: str, limit: float, *, foll
     if follows:
         return ComparedPart(**known, outcome=Agreement.FOLLOWS)
     if size == math.inf:
-        what += ": numbers are not finite in one of the recordings"
+        known["what"] = "numbers are not finite in one of the recordings"
     elif size <= limit:
-        what += f" in a few rows, the worst by {share(rows.farthest)}"
+        known["what"] = f"in a few rows, the worst by {share(rows.farthest)}"
     known |= {"allowed": None if size <= limit else limit, "example": rows.example}
-    return ComparedPart(**known, outcome=Agreement.DIFFERS, what=what)
+    return ComparedPart(**known, outcome=Agreement.DIFFERS)
 
 
 def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> ComparedPart:
@@ -389,14 +375,9 @@ def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> Compa
     if not heads or (differs and not all(is_far[head] and explained[head] > 0.99 for head in heads)):
         return part
     ends = [f"{1 + end(factor[list(heads)]):.6g}" for end in (np.min, np.max)]
-    by = " to ".join(dict.fromkeys(ends))
-    changes: dict[str, Any] = {
-        "outcome": Agreement.DIFFERS,
-        "heads": heads,
-        "what": f"{QUANTITIES[part.name]} of B are {by} times those of A",
-        "allowed": part.allowed if differs else None,
-    }
-    return part.model_copy(update=changes)
+    what = f"that of B is {' to '.join(dict.fromkeys(ends))} times that of A"
+    changes = {"heads": heads, "what": what, "allowed": part.allowed if differs else None}
+    return part.model_copy(update={"outcome": Agreement.DIFFERS, **changes})
 
 
 def _output_part(layer: _Differences, a: LayerRecord, b: LayerRecord) -> ComparedPart:

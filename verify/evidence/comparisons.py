@@ -13,20 +13,6 @@ from verify.evidence.runs import Tool
 from verify.evidence.texts import Count, Digest, Line, Many, Moment, Positive, Slug
 from verify.text import numbers
 
-QUANTITIES = {
-    "x": "the input of the layer’s module",
-    "q": "queries",
-    "k": "keys",
-    "v": "values",
-    "mask": "which keys rows see",
-    "bias": "what is added to scores",
-    "scale": "the factor of scores",
-    "softcap": "the soft-cap of scores",
-    "sink": "the scores of sinks",
-    "out": "the output, each against its own formula",
-}
-"""What is compared of a layer, in the order in which it computes them."""
-
 
 class Agreement(StrEnum):
     """What a comparison says of one quantity of a layer.
@@ -42,12 +28,14 @@ class Agreement(StrEnum):
 
 
 class ComparedPart(Record):
-    """One quantity of a layer, a key of `QUANTITIES`, in both recordings.
+    """One quantity of a layer in both recordings, by its ``name``.
 
-    ``size`` is how far it differs, relative to its own size (root mean square over rows), of a mask the share
-    of keys; ``allowed`` is up to where that is rounding. They are None where there is nothing of the kind,
-    ``size`` also where numbers are not finite. ``heads`` are those that differ, empty for all. ``what`` says
-    in words what differs, and ``example`` in which row most; places are counted from 0.
+    That is mask, bias, scale, softcap or sink; x, the input of the layer's module; q, k or v; or out, the
+    output, which is compared with its own formula in each. ``size`` is how far it differs, relative to its
+    own size (root mean square over rows), of a mask the share of keys; ``allowed`` is up to where that is
+    rounding. They are None where there is nothing of the kind, ``size`` also where numbers are not finite.
+    ``heads`` are those that differ, empty for all. ``what`` says more of the difference in words, and
+    ``example`` in which row it is largest; places are counted from 0.
     """
 
     name: Slug
@@ -60,10 +48,11 @@ class ComparedPart(Record):
 
     def __str__(self) -> str:
         """Return what differs, with its size, how much rounding allows, and an example."""
-        text = self.what
+        texts = [self.what]
         if self.size is not None and self.allowed is not None:
-            text += f" ({share(self.size)} apart; rounding allows {share(self.allowed)})"
-        return f"{text}, such as {self.example}" if self.example else text
+            texts.append(f"{share(self.size)} apart, where rounding allows {share(self.allowed)}")
+        texts.append(f"such as {self.example}" if self.example else "")
+        return ", ".join(filter(None, texts))
 
 
 class ComparedLayer(Record):
