@@ -52,7 +52,6 @@ def compared(a: Recording, b: Recording) -> ComparisonRecord:
     """Compare, and check that the record reads back as it is."""
     record = verify.compare_recordings(a, b)
     assert ComparisonRecord.model_validate_json(record.to_json()) == record
-    assert all(len(line) <= 79 for line in str(record).splitlines())
     return record
 
 
@@ -208,7 +207,7 @@ def test_what_cannot_be_compared_is_said(other: Callable[[Call], Recording], sai
     """In a line; the status is 3, as nothing differs that was seen."""
     one = call()
     record = compared(recording(one, one), other(one))
-    assert said in " ".join(str(record).split())
+    assert said in str(record)
     assert record.exit_status == 3
 
 
@@ -236,7 +235,15 @@ def test_neither_output_by_its_formula_is_not_known() -> None:
     other = dataclasses.replace(one, output=one.output * 3)
     record = compared(recording(strange), recording(other))
     assert record.exit_status == 3
-    assert "neither output is that of its own formula" in " ".join(str(record).split())
+    assert "neither output is that of its own formula" in str(record)
+
+
+def test_what_differs_alike_in_several_layers_is_one_line() -> None:
+    """A model with another scale has it in all layers."""
+    calls = [call(seed) for seed in range(3)]
+    others = [dataclasses.replace(one, scale=2 * one.scale, output=None) for one in calls]
+    line = next(iter(compared(recording(*calls), recording(*others)).lines))
+    assert line == "✗ layer.0–2: scale differs: 0.353553 in A, 0.707107 in B"
 
 
 def test_bad_input_is_refused_in_a_line() -> None:

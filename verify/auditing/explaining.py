@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no more is searched
 _SAMPLE = 1 << 14  # scores of the rows that are tried first
-_STEPS, _FEW_STEPS = 12, 5
+_STEPS = 12  # of Newton's from each start
 _AS_DECLARED = Cause("", "")
 
 
@@ -101,17 +101,17 @@ class Search:
         off = rows.is_off if cause.moves_rows else rows.is_off[:, self.head]
         return rows, bool(rows.is_compared.any() and not off.any())
 
-    def _candidates(self) -> list[tuple[Cause, Any]]:
-        """Return causes that fit the sample, with what multiplies the declared scale of each head.
+    def _candidates(self) -> Iterator[tuple[Cause, Any]]:
+        """Yield what fits the sample, with what multiplies the declared scale of each head.
 
-        Another scale, a factor of the output, and mistakes at the declared scale; only where none fits, the
-        first mistake of each fix at any other.
+        Another scale, and at the declared scale each known mistake and a factor of the output.
         """
         declared, same = self.declared(self.sample, 1.0), np.ones(self.heads)
         intended = float(np.ravel(declared.scale)[0])
         named = named_scales(self.widths, intended)[:12]
         starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
-        fitting = list(self._scaled(_AS_DECLARED, starts, _STEPS))
+        if (ratio := self._fitted_scale(starts)) is not None:
+            yield _AS_DECLARED, ratio
         rows, _ = self._try(_AS_DECLARED, declared)
         factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][self.head])
         by_factor = Cause(
@@ -120,34 +120,28 @@ class Search:
             lambda given: given.having(factor=factor),
         )
         # Each is a copy of the sample's arrays, so they are tried as they are made.
-        first: dict[str, Cause] = {}
         for cause, formula in chain(changed(declared), [(by_factor, replace(declared, factor=factor))]):
-            if not cause.is_coarse and cause is not by_factor:
-                first.setdefault(cause.fix, cause)
             if self._try(cause, formula)[1]:
-                fitting.append((cause, same))
-        if fitting:
-            return fitting
-        return [scaled for cause in first.values() for scaled in self._scaled(cause, starts[:2], _FEW_STEPS)]
+                yield cause, same
 
-    def _scaled(self, cause: Cause, starts: Sequence[float], steps: int) -> Iterator[tuple[Cause, Any]]:
-        """Yield the cause with the scale that fits, if any: by Newton’s steps from several starts."""
+    def _fitted_scale(self, starts: Sequence[float]) -> Any:
+        """Return by head the multiple of the declared scale that gives the sample, None where none does.
+
+        It is found by Newton’s steps from several starts, for errors have several minima over the scale.
+        """
         for start in starts:
             ratio = np.full(self.heads, start)
-            for _ in range(steps):
-                formula = cause.of(self.declared(self.sample, ratio))
-                if not formula:
-                    return
-                rows, good = self._try(cause, formula)
+            for _ in range(_STEPS):
+                rows, good = self._try(_AS_DECLARED, self.declared(self.sample, ratio))
                 step = np.nan_to_num(pool(rows, SCALE, rows.is_compared)[0])
                 # Where it fits, one more step brings the scale as near as the rows determine it.
                 step = np.clip(step, -0.1, 0.1) if good else np.clip(step, -0.7, 2.0)
                 ratio = ratio * (1 + step)
                 if good:
-                    yield cause, ratio
-                    return
+                    return ratio
                 if abs(step[self.head]) < 1e-12:
                     break
+        return None
 
     def _explained_heads(
         self, cause: Cause, ratio: Any, heads: Sequence[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -17,9 +17,6 @@ from verify.auditing.layers import NEAR, LayerRun
 from verify.auditing.scales import ROUNDING, diagnose, short
 from verify.evidence.audits import Finding, Judgement, ScoreSummary
 from verify.text.escapes import as_prose, one_line
-
-if TYPE_CHECKING:
-    from verify.auditing.explaining import Explanation
 
 TOLERANCE = 0.01
 """The interval of the scale that the output implies has to lie within 1% of the intended scale."""
@@ -164,9 +161,8 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
         return judged | {"judgement": Judgement.WARNED, "reason": reason, "alike": reason}
     cause, fix = "", "no known mistake gives this output: compare with another kernel, audit --against"
     if exact:
-        intended, fix = run.intended_scale(run.keys), exact[0].fix
-        texts = dict.fromkeys(_in_words(explanation, intended) for explanation in exact)
-        cause = " or ".join(list(texts)[:_MOST_NAMED])
+        fix = exact[0].fix
+        cause = " or ".join(list(dict.fromkeys(known.does for known in exact))[:_MOST_NAMED])
     elif hidden:
         cause = f"keys that the mask hides have weight, as if it added about {math.log(hidden):.2g}"
         fix = "add -inf where a key is hidden"
@@ -177,12 +173,6 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     off = f"{bad:,} of {sums.rows[head]:,} rows are off; the worst is row {row} of sequence {sequence}"
     judged |= {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": off if bad else ""}
     return judged
-
-
-def _in_words(explanation: Explanation, intended: float) -> str:
-    if math.isclose(explanation.ratio, 1, rel_tol=0.01):
-        return explanation.does
-    return f"{explanation.does}, and the scale is {short(explanation.ratio * intended)}"
 
 
 def _overflow(run: LayerRun) -> dict[str, Any]:
@@ -205,14 +195,10 @@ def _overflow(run: LayerRun) -> dict[str, Any]:
         return judged | {"judgement": Judgement.CONFIRMED}
     judgement, reason = Judgement.WARNED, f"{largest}, more than a quarter of {run.dtype}'s range"
     if run.bound >= 1 and run.sums.compared.any():
-        wider = "yet the output is finite: scores are computed in a wider type"
-        reason = f"{largest}, beyond {run.dtype}, {wider}"
+        reason = f"{largest}, beyond {run.dtype}, yet outputs are finite: scores are computed in a wider type"
     elif run.bound >= 1:
-        judgement, unknown = (
-            Judgement.UNDECIDED,
-            "no output shows whether scores are computed in a wider type",
-        )
-        reason = f"{largest}, beyond {run.dtype}; {unknown}"
+        judgement = Judgement.UNDECIDED
+        reason = f"{largest}, beyond {run.dtype}; no output shows whether scores are computed in a wider type"
     return judged | {"judgement": judgement, "fix": _WIDER, "reason": reason}
 
 

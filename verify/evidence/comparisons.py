@@ -1,13 +1,12 @@
 """What is on record of two recordings that were compared: what differs of each layer, and where."""
 
-import textwrap
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from verify.evidence.audits import Heads, counted, runs, together
+from verify.evidence.audits import Heads, counted, heads_in_words, together
 from verify.evidence.records import Record, Sealed
 from verify.evidence.runs import Tool
 from verify.evidence.texts import Count, Digest, Line, Many, Moment, Positive, Slug
@@ -73,12 +72,10 @@ class ComparedLayer(Record):
         """Return the parts of one outcome."""
         return tuple(part for part in self.parts if part.outcome is outcome)
 
-    def place(self, part: ComparedPart) -> str:
-        """Return the layer in words, with the heads in which a part differs where these are not all."""
-        kind, count = ("key head", self.key_heads) if part.name in ("k", "v") else ("head", self.heads)
-        if not part.heads or len(part.heads) == count:
-            return self.name
-        return f"{self.name}, {kind}{'' if len(part.heads) == 1 else 's'} {runs(part.heads)}"
+    def heads_of(self, part: ComparedPart) -> str:
+        """Return the heads in which a part differs in words, nothing for all."""
+        kind, count = ("key ", self.key_heads) if part.name in ("k", "v") else ("", self.heads)
+        return f"{kind}{heads_in_words(part.heads)}" if 0 < len(part.heads) < count else ""
 
 
 class ComparisonRecord(Sealed):
@@ -126,33 +123,30 @@ class ComparisonRecord(Sealed):
     @property
     def lines(self) -> Iterator[str]:
         """Where the recordings part first, what else differs, what is not known, and at last the verdict."""
+        alike: dict[tuple[str, str], list[str]] = {}
         for layer in self.differing:
             for part in layer.of(Agreement.DIFFERS):
-                yield f"✗ {layer.place(part)}: {part.name} differs: {part}"
+                text = f"{part.name} differs: {part}"
+                alike.setdefault((layer.heads_of(part), text), []).append(layer.name)
+        for (heads, text), names in alike.items():
+            yield f"✗ {', '.join(filter(None, (together(names), heads)))}: {text}"
         if self.differing:
             yield f"The first layer that differs is {self.differing[0].name}."
         alone = [layer for layer in self.layers if not layer.of(Agreement.DIFFERS)]
-        following = [layer.name for layer in alone if layer.of(Agreement.FOLLOWS)]
-        if following:
+        if following := [layer.name for layer in alone if layer.of(Agreement.FOLLOWS)]:
             yield f"- {together(following)}: differences that may follow from that"
-        for layer in self.layers:
-            for part in layer.of(Agreement.UNKNOWN):
-                yield f"? {layer.name}: {part.name} not known: {part.what}"
+        unknown = ((layer, part) for layer in self.layers for part in layer.of(Agreement.UNKNOWN))
+        yield from (f"? {layer.name}: {part.name} not known: {part.what}" for layer, part in unknown)
         yield from (f"- not compared: {text}" for text in self.left_out)
         if any(layer.other for layer in self.layers):
             yield "- layers are matched in their order, as no name is in both recordings"
         calls, rows = (sum(getattr(layer, name) for layer in self.layers) for name in ("calls", "rows"))
-        compared = ", ".join(
-            (counted(len(self.layers), "layer"), counted(calls, "call"), counted(rows, "row"))
-        )
-        yield f"{self.verdict}: {compared} compared"
+        compared = counted(len(self.layers), "layer"), counted(calls, "call"), counted(rows, "row")
+        yield f"{self.verdict}: {', '.join(compared)} compared"
 
     def __str__(self) -> str:
-        """Return the lines, each filled to at most 79 characters."""
-        filler = textwrap.TextWrapper(
-            79, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
-        return "\n".join(map(filler.fill, self.lines))
+        """Return the lines."""
+        return "\n".join(self.lines)
 
 
 def share(value: float) -> str:
