@@ -6,7 +6,7 @@ says more than its line here.
 A claim
 Claim                a claim: title, statement, meaning, references; its functions have fixed names
 cite, assume         its references, by key or as a ``Reference``; assumptions that no chain states
-fact                 an exact value that a document may print, a ``Fact``
+fact                 an exact value that a document may print
 latex                the LaTeX of an expression
 
 Expressions
@@ -36,7 +36,7 @@ integral, limit      by integration, in the limit; ``leading`` for the first ter
 numerically          closed forms of integrals, to 30 digits; ``between`` two bounds
 by_density           means of functions of normal components as integrals over their densities
 equivalent           equations with the same solutions
-cited, THEOREMS      by a published theorem of the table; all checks are ``LineCheck``
+cited                by a published theorem of the table; all checks are ``LineCheck``
 Law, normal          assumed moments of a family, or all of a normal law
 STANDARD             mean 0, variance 1; also CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS
 
@@ -56,7 +56,7 @@ NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INT
 
 from sympy import Sum
 
-from verify.evidence import Fact, Figure, Reference
+from verify.evidence import Figure, Reference
 from verify.montecarlo.compiling import Column, Program
 from verify.montecarlo.distributions import CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM
 from verify.montecarlo.distributions import UNIT_INTERVAL, Distribution, numbers, student_t
@@ -71,7 +71,7 @@ from verify.symbolic.bounds import at_least, at_most, earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex
-from verify.symbolic.theorems import THEOREMS, cited
+from verify.symbolic.theorems import cited
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Family, Given, Index, Indicator, Largest
 from verify.symbolic.vocabulary import LargestGap, Law, LogSumExp, Named, Quantile, Softmax, Var

@@ -10,8 +10,7 @@ from sympy import S, diff, log, simplify, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.experiment import Comparison, Model, Prediction, Quantity, Target, Tolerance
-from verify.montecarlo.experiment import WeightedFit
-from verify.montecarlo.experiment import Fit as FittedCoefficient
+from verify.montecarlo.experiment import WeightedFit, Fit as FittedCoefficient
 from verify.spec.checks import Check, Fit, Item
 from verify.symbolic.notation import latex
 

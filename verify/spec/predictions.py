@@ -188,9 +188,20 @@ def truth_of(wrong: Compared, derivation: Derivation) -> float | None:
 
 
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
-    """Return whether a check is of a chain's start, and compares it with the chain's end."""
+    """Return whether a check is of a chain's start, and compares it with the chain's end.
+
+    A gap from a law is of the chain of the share that has this law, at a selection of the law's points.
+    """
     if isinstance(check.quantity, LargestGap):
-        return check.relation == "=" and value == 0 and _is_law_of(check, chain)
+        share, x, points, values = check.quantity.args
+        if check.relation != "=" or chain.relation != "=" or value != 0:
+            return False
+        step = max(1, len(points) // LAW_POINTS)
+        for point, expected in list(zip(points, values, strict=True))[step // 2 :: step]:
+            end = _end_for(replace(check, quantity=share, at={**check.at, x: point}), chain)
+            if end is None or abs(end - float(expected)) > 1e-9:
+                return False
+        return True
     weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
     end = _end_for(check, chain) if weak == check.relation else None
     return end is not None and abs(end - value) <= 1e-9 * max(1.0, abs(value))
@@ -216,17 +227,6 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
 @lru_cache(maxsize=4096)
 def _placed(side: Expr, at: tuple[tuple[Any, Any], ...], values: tuple[tuple[Any, Any], ...]) -> Expr:
     return at_places(side, dict(at)).xreplace(dict(values))
-
-
-def _is_law_of(check: Check, chain: Chain) -> bool:
-    """Return whether a chain's end is the law that a share is compared with, at a selection of its points."""
-    share, x, points, values = check.quantity.args
-    step = max(1, len(points) // LAW_POINTS)
-    for point, value in list(zip(points, values, strict=True))[step // 2 :: step]:
-        end = _end_for(replace(check, quantity=share, at={**check.at, x: point}), chain)
-        if end is None or abs(end - float(value)) > 1e-9:
-            return False
-    return chain.relation == "="
 
 
 def _refuse_other_laws(check: Compared, chain: Chain) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from sympy import Derivative, Expr, Rational, S, Sum, Symbol, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Chains, Check, Claim, Computed
-from verify.spec import Derivation, Dot, E, Family, Items, Named, Plot, Softmax, Threshold, Within, Wrong, a
+from verify.spec import Derivation, Dot, E, Family, Items, Named, Softmax, Threshold, Within, Wrong, a
 from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n
 from verify.spec import over_keys, q, s, score, squares, u, v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
@@ -152,10 +152,6 @@ def experiment(derived: Derivation) -> Items:
     says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
     says += "comes from above times the scores' variance, here {value}"
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
-    words = "squared gradient of the values over that of the output"
-    curves = {"bound: {values-tightest:prediction}": derived["share"].end}
-    title = "From one query, values receive at most the gradient of its output"
-    yield Plot("values", "values-d*", d, title, curves=curves, wrong={"variance of the scores": d}, y=words)
 
 
 CLAIM = Claim(

@@ -9,8 +9,7 @@ import numpy as np
 from sympy import Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, lambdify, symbols
 
 from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Family, Items, Named, Softmax
-from verify.spec import Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier, fact, j, l, n
-from verify.spec import over_keys, s
+from verify.spec import Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier, j, l, n, over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
 ROUNDING = Allowance(1e-10)
@@ -135,9 +134,6 @@ def experiment(derived: Derivation) -> Items:
     says = "the norm never exceeds the largest slope of the logistic function, {value}"
     largest, quarter = (norms, of_rows(S.One, 3), 3), Threshold(Rational(1, 4))
     yield Wrong("a-quarter", of="half-n3", arguments=largest, at_most=quarter, says=says)
-    scores = {1: "equal scores", 2: r"scores $(\ln 2, 0, 0)$", 4: r"scores $(2\ln 2, 0, 0)$"}
-    for times, words in scores.items():
-        yield fact(f"norm-t{times}", rf"$\|J\|_2$ for {words}", norm.subs({n: 3, t: times}))
 
 
 def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], words: str) -> Items:
@@ -166,7 +162,7 @@ CLAIM = Claim(
     "Jacobian of its softmax. The norm of J, the largest {form} over unit vectors as J is symmetric, is at "
     "least {second:end} and {first:end}; for every {x}, {largest} and {main}, and {half}. It is not monotone "
     "in the temperature: where one of three scores leads the others by $0$, $\\ln 2$ or $2\\ln 2$, it is "
-    "{norm-t1}, {norm-t2} and {norm-t4}.",
+    "{one-ahead-n3-none:prediction}, {one-ahead-n3-most:prediction} and {one-ahead-n3-far:prediction}.",
     meaning="A row transmits gradient only if its largest weight is near neither zero nor one: a row that is "
     "spread over very many keys blocks it as much as a saturated one. So making scores smaller does not "
     "always let more gradient through; with many keys a uniform row transmits almost nothing, and some "

@@ -3,14 +3,14 @@
 from functools import partial
 from typing import Literal
 
-from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, exp, gamma, log, oo
-from sympy import pi, sqrt
+from sympy import Derivative, Expr, Gt, Integral, Limit, Rational, S, Sum, Symbol, exp, gamma, log, oo, pi
+from sympy import sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Entropy
 from verify.spec import Index, Items, Largest, LogSumExp, Plot, Softmax, Threshold, Within, Wrong, a, algebra
-from verify.spec import at_least, at_most, between, cite, cited, d, earlier, fact, integral, j, l, latex, n
-from verify.spec import over_keys, s, score, sigma, squares
+from verify.spec import at_least, at_most, between, cite, cited, d, earlier, integral, j, l, n, over_keys, s
+from verify.spec import score, sigma, squares
 from verify.spec.integrals import integrated
 from verify.spec.lemmas import SQUARED_LENGTH, of_queries
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
@@ -48,7 +48,8 @@ def derive() -> Chains:
     title = "The share of the bound by the trace that is reached"
     share = Chain(2 * E(NORM) / E(REST), name="share", title=title, given=(n > 1,))
     yield share.then(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤")
-    # The limit: an identity for all n and σ, and bounds that meet as the scores spread.
+    # The limit: σ times the squared norm is a divergence in the scores, so Stein's lemma gives an identity
+    # for all n and σ; in it nearly all weight is on the largest score, and bounds meet as scores spread.
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
     identity = (
@@ -158,11 +159,10 @@ def experiment(derived: Derivation) -> Items:
     factor, whole = exp(2 * sqrt(64 / pi)), Within(1.0, exact(attention.end, high), "the derived mean")
     typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
     yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
-    yield fact("limit-of-two", rf"limit of ${latex(sigma * E(NORM))}$, for two keys", Float(limit, 17))
     curves = {"scaled": attention.end.subs(c, 1 / sqrt(d)), "unscaled": attention.end.subs(c, 1)}
-    below, checks = {"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)}, ("scaled-d*", "unscaled-d*")
-    plot = partial(Plot, "two-keys", checks, d, at={n: 2}, span=(2, 256), y="mean of {norm}")
-    yield plot(curves=curves, bounds=below)
+    below = {"limit: {limit-n2:prediction.3} over {root_d}": limit / sqrt(d)}
+    plot = partial(Plot, "two-keys", ("scaled-d*", "unscaled-d*"), d, at={n: 2}, span=(2, 256))
+    yield plot(curves=curves, bounds=below, y="mean of {norm}")
 
 
 CLAIM = Claim(

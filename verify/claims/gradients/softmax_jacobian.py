@@ -70,11 +70,6 @@ def constant_sum(scores: Array) -> Array:
     return np.exp(scores) / np.sum(np.exp(row(scores.shape[-1])))
 
 
-def logistic(scores: Array) -> Array:
-    """Return the logistic function of each score."""
-    return 1 / (1 + np.exp(-scores))
-
-
 def experiment(derived: Derivation) -> Items:
     constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
     alone = "each weight depends on its own score only, as a logistic function would"
@@ -82,7 +77,7 @@ def experiment(derived: Derivation) -> Items:
         "entries": ("a-factor-cancels", loops.of_halves, "a factor on all scores cancels as a shift does"),
         "row-sums": ("constant-sum-rows", constant_sum, f"{constant}, and its rows sum to zero"),
         "trace": ("constant-sum", constant_sum, constant),
-        "norm": ("logistic-each", logistic, alone),
+        "norm": ("logistic-each", lambda scores: 1 / (1 + np.exp(-scores)), alone),
     }
     labels = {name: chain.start for name, chain in derived.others.items()}
     labels["entries"] = "largest difference of an entry of $J$ from the derived one"

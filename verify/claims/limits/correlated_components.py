@@ -16,8 +16,6 @@ z, w = Family("z", m, r), Family("w", n, r)
 MIXED = {z: STANDARD[q], w: STANDARD[k]}
 MIXING = Matrix([[1, 0], [S.Half, 2]]), Matrix([[1, -1], [0, 2]])
 """Matrices that make two dimensions of a query and of a key; the others are made alike."""
-
-
 OF_QUERY, OF_KEY = (
     sqrt(1 - rho) * own + sqrt(rho) * shared for own, shared in ((q[a, i], x[a]), (k[j, i], y[j]))
 )

@@ -1,13 +1,12 @@
 """Components without a second moment have no variance to scale."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import scipy
-from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, lambdify, log, oo, pi
-from sympy import sqrt
+from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, lambdify, log, oo, pi, sqrt
 
 from verify.spec import CAUCHY, Chain, Chains, Check, Claim, E, Indicator, Items, LargestGap, Law, Threshold
 from verify.spec import Wrong, a, at_least, by_density, cite, d, derivative, earlier, integral, j, k
@@ -28,12 +27,9 @@ def density(of: Any) -> Any:
     return 1 / (pi * (1 + of**2))
 
 
-def quantile(share: Any) -> Any:
-    """Return the number below which a share of standard Cauchy numbers lies."""
-    return np.tan(np.pi * (share - 0.5))
-
-
-LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, density, quantile))
+QUANTILE = partial(scipy.special.stdtrit, 1)
+"""The number below which a share lies: the law is Student’s t with one degree of freedom."""
+LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, density, QUANTILE))
 
 
 def derive() -> Chains:

@@ -5,6 +5,7 @@ from sympy import Rational, S, Symbol, exp, sqrt, tanh
 
 from verify.spec import ROUNDING, STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Law
 from verify.spec import Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
+from verify.spec.arrays import softmax
 
 SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}
 """The slopes of the first and the third of eight heads."""
@@ -34,12 +35,6 @@ def derive() -> Chains:
     )
 
 
-def squares_of_bias(slope: float, keys: int) -> float:
-    """Return Σp² of a row of equal scores under the bias."""
-    sizes = np.exp(-slope * np.arange(keys))
-    return float(((sizes / sizes.sum()) ** 2).sum())
-
-
 def experiment(derived: Derivation) -> Items:
     scaled, reach = derived["scaled"], derived["alone"].end.subs({m: S.Half, n: 64})
     for name, slope in SLOPES.items():
@@ -47,8 +42,8 @@ def experiment(derived: Derivation) -> Items:
             at, control = {m: slope, n: keys, d: 16}, (name, keys) == ("m05", 4)
             yield Check(f"row-{name}-n{keys}", scaled, at, control=control)
     yield Check("independent-n16", derived, {m: S.Half, n: 16, sigma: 2})
-    what, at = r"$\sum_j p_j^2$ of equal scores", {"m": 0.5, "n": 64}
-    yield Computed("reach", what, squares_of_bias, (0.5, 64), equals=reach, settings=at, allowance=ROUNDING)
+    what, at, row = r"$\sum_j p_j^2$ of equal scores", {"m": 0.5, "n": 64}, softmax(-np.arange(64) / 2)
+    yield Computed("reach", what, np.dot, (row, row), equals=reach, settings=at, allowance=ROUNDING)
     says = "the scale alone sets the variance of rows: it is {value}"
     yield Wrong("scale-alone", of="row-m05-n64", equals=1, says=says)
     says = "the bias adds {twelfth} to what scores have alone"

@@ -20,6 +20,7 @@ LOST, STEP = x**2 - CAPPED**2, Rational(1, 100)
 
 def derive() -> Chains:
     first, second, normal = 2 * x**4 / (3 * c**2), -17 * x**6 / (45 * c**4), moments(NORMAL_COMPONENTS)
+    # Integrated by parts, this is 2v⁴/3 - v² + tanh²v for v = |s|/c, with no term that can be negative.
     rest, t = Abs(x) / c - u, tanh(u)
     fourth = Rational(8, 3) * rest**3 * t**2 + 8 * rest**2 * t**3 + 6 * rest * t**4
     less = c**2 * Integral(fourth, (u, 0, Abs(x) / c))

@@ -28,12 +28,13 @@ def derive() -> Chains:
         .then(FACTOR**2, "the variance of a score is the dimension", moments(STANDARD))
     )
     yield from (of_queries(SQUARES, "squares"), of_queries(LOST, "lost"), *many_keys("many"))
+    # 1 + ℓ less the fourth power: a multiple of ℓ, and 6.6 - ℓ times a polynomial that is nowhere negative.
     bent, slopes = 1 + ell / 10, ell**2 / 10**4 + 233 * ell / 50000 + Rational(22689, 250000)
     below = at_most(ell * (Rational(1263, 1250000) + (LAST - ell) * slopes), given=(Le(ell, LAST),))
     title = r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same"
     chain = Chain(bent**4, name="grows", title=title, defines="the variance of the scores")
     yield chain.then(1 + ell, r"for $s \le 735$", below, "≤")
-    root = cbrt(Rational(5, 2))
+    root = cbrt(Rational(5, 2))  # of 1 + ℓ/10, where the difference is level: 4(1 + ℓ/10)³/10 is 1
     missing = at_most((bent - root) ** 2 * (bent**2 + 2 * root * bent + 3 * root**2))
     title = r"The logarithm of $n e^{-\sigma^2}$ over what it is at $s = 1$"
     defines = "how many times as many keys, as a logarithm"

@@ -7,8 +7,8 @@ import numpy as np
 from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt, symbols
 
 from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Items, Named
-from verify.spec import Plot, Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j, m
-from verify.spec import moments, n, normal, s
+from verify.spec import Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j, m, moments
+from verify.spec import n, normal, s
 
 factor, (r, rho), t = Symbol("lambda", nonnegative=True), symbols("r rho", real=True), Family("t", m, n)
 LAWS = {**NORMAL_ROWS, t: normal()}
@@ -75,6 +75,7 @@ def correlation_of_two(correlation: float) -> float:
     first, second = np.meshgrid(nodes, nodes, indexing="ij")
     joint = np.outer(weights, weights)
     other = correlation * first + math.sqrt(1 - correlation**2) * second
+    # Of two keys a weight is logistic in the gap of their scores, whose deviation is √2.
     left, right = (1 / (1 + np.exp(-math.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
     return float((joint * left * right).sum() / (joint * left**2).sum())
 
@@ -104,11 +105,6 @@ def experiment(derived: Derivation) -> Items:
     yield fact("independent", what, sqrt(apart[1].subs(factor, S.Half)))
     what = "noise for correlated scores with the correlation of exponentials"
     yield fact("many-keys", what, Float(limit, 6))
-    title, words = "Subtracting an independent map adds noise", "variance over that of a plain weight"
-    curves = {"of a weight": apart[0], "over its mean": apart[1]}
-    of_factor = "factor {factor} of the second map"
-    plot = partial(Plot, "noise", "*n64-r0", factor, title, span=(0.01, 0.8), linear="x")
-    yield plot(curves=curves, x=of_factor, y=words)
 
 
 CLAIM = Claim(

@@ -43,6 +43,7 @@ def derive() -> Chains:
 def mean_of_leader(keys: float) -> float:
     """Return the mean weight of the leader as drawn: E 1/(1 + S) is ∫ e^(-t) E e^(-tS) dt."""
     many = round(keys)
+    # 48 nodes for a smooth law of one key, and a grid of ln t at whose ends e^(-t) t is 0 to rounding.
     places, shares = np.polynomial.legendre.leggauss(48)
     terms = many ** (-float(FACTOR) * (LEAD + float(WIDTH) * (1 + places) / 2))
     t = np.exp(grid := np.linspace(-60.0, 12.0, 721))

@@ -54,13 +54,11 @@ def derive() -> Chains:
         yield chain.then(first, why, algebra).then(end, because, algebra)
 
 
-def arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
-    """Return the arrays of a head of that dimension; or ``transposed``, as if columns were tokens."""
+def arrays(head: int = HEAD) -> dict[str, Array]:
+    """Return the arrays of a head of that dimension, by their names."""
     rng, scale = stream(0, "attention-shapes", "arrays", 0), head**-0.5
     tokens = NORMAL.draw(rng, (TOKENS, WIDTH))
     queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, head)) / WIDTH**0.5 for _ in range(3))
-    if transposed:
-        queries, keys, values = queries.T, keys.T, values.T
     weights, output = probabilities(queries, keys, scale), attention(queries, keys, values, scale)
     return dict(zip(ARRAYS, (queries, keys, values, queries @ keys.T, weights, output), strict=True))
 
@@ -71,7 +69,7 @@ def experiment(derived: Derivation) -> Items:
         end = derived.end if name == "columns-of-output" else derived[name].end
         return end.subs({T: TOKENS, D: WIDTH, d: head, d_v: head})
 
-    computed, swapped, at = arrays(), arrays(transposed=True), {"tokens": TOKENS, "width": WIDTH, "d_k": HEAD}
+    computed, at = arrays(), {"tokens": TOKENS, "width": WIDTH, "d_k": HEAD}
     for array, side in product(ARRAYS, SIDES):
         given, end = (computed[array], SIDES.index(side)), number(side, array)
         yield Computed(f"{array}-{side}", f"{side} of the {array}", np.size, given, equals=end, settings=at)
@@ -82,10 +80,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("key-dimension-is-embedding-dimension", of="keys-columns", equals=WIDTH, says=says)
     says = "a score adds one product for each token"
     yield Wrong("products-are-tokens", of="queries-columns", equals=TOKENS, says=says)
-    says, rows = "scores compare the components, not the tokens", (swapped["scores"], 0)
+    rows, columns = (computed["queries"].T @ computed["keys"], 0), (computed["output"].T, 1)
+    says = "scores compare the components, not the tokens"
     yield Wrong("transposed-rows", of="scores-rows", arguments=rows, says=says)
-    says, columns = "tokens are the columns", (swapped["output"], 1)
-    yield Wrong("transposed-columns", of="output-columns", arguments=columns, says=says)
+    yield Wrong("transposed-columns", of="output-columns", arguments=columns, says="tokens are the columns")
     yield fact("query-columns", "columns of a query matrix", number("columns", "queries"))
     yield fact("products-per-score", "products that a score adds", number("columns", "queries"))
     for side in SIDES:

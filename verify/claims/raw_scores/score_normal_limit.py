@@ -43,6 +43,7 @@ def derive() -> tuple[Chain, ...]:
     exact = exact.then(over_lengths, "the squared length is chi-square", of_normals("chi-square"))
     expanded = "that is a mean of many squares: expanded about its own mean"
     distance = Chain(DISTANCE, name="distance", title="To first order in $1/d_k$").then(*given_query)
+    # Half the second derivative in the mean square of a query's components, times its variance, 2/d.
     distance = distance.then(TERM, expanded, of_normals("delta method"), "~")
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (x**2 - SECOND**2)
     where = r"it is 0 at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6} \approx 2.334$"

@@ -22,15 +22,13 @@ BIN = 0.25
 EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
 """The ends of the bins of the histograms, in standard deviations from the mean."""
 CELLS = 2048  # into which (0, 1) is cut to convolve the law of a product numerically
-PLACES = {"normal": EDGES, "uniform": np.linspace(0, 2.5, 26)}
-"""Where laws are compared, in standard deviations above the mean."""
 u, v = (Symbol(name, positive=True) for name in "uv")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
 SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
 LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
-MEAN, DEVIATION = {"normal": 0.0, "uniform": 0.25}, {"normal": 1.0, "uniform": math.sqrt(7) / 12}
-"""The mean and the standard deviation of a single product of components."""
+DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
+"""The standard deviation of a single product of components."""
 
 
 def derive() -> tuple[Chain, ...]:
@@ -72,19 +70,17 @@ def uniform_law(dimension: int) -> tuple[Any, Any]:
     return (np.arange(size) + 0.5) / CELLS - dimension * centre, cumulative
 
 
-def share_below(name: str, dimension: int, above: float) -> float:
-    """Return the exact probability that a score is at most so far above its mean."""
-    if name == "normal":
-        return below(dimension, above)
-    return float(np.interp(above, *uniform_law(dimension)))
-
-
 @cache
 def point(name: str, dimension: int) -> float:
     """Return the 95% point above the mean, of the exact law."""
-    deviation, level = DEVIATION[name] * math.sqrt(dimension), float(LEVEL)
-    ends = 0.1 * deviation, 4 * deviation
-    return float(scipy.optimize.brentq(lambda at: share_below(name, dimension, at) - level, *ends))
+
+    def beyond(above: float) -> float:
+        is_normal = name == "normal"
+        share = below(dimension, above) if is_normal else np.interp(above, *uniform_law(dimension))
+        return float(share) - float(LEVEL)
+
+    deviation = DEVIATION[name] * math.sqrt(dimension)
+    return float(scipy.optimize.brentq(beyond, 0.1 * deviation, 4 * deviation))
 
 
 def in_deviations(name: str, dimension: int) -> float:
@@ -100,10 +96,10 @@ def experiment(derived: Derivation) -> Items:
         own, exact = f"{name}-point-d{size}", point(name, size)
         yield Check(own, POINT, at, equals=exact, laws=laws, tolerance=far_out, control=control)
         yield Check(f"{name}-variance-d{size}", derived, at, laws=laws, tolerance=cheap)
-        above = PLACES[name] * DEVIATION[name] * math.sqrt(size)
-        points, values = size * MEAN[name] + above, (share_below(name, size, place) for place in above)
-        law = LargestGap(SHARE, x, tuple(map(float, points)), tuple(values))
-        yield Check(f"{name}-law-d{size}", law, at, equals=0, laws=laws, tolerance=of_probability())
+    for size in SIZES["normal"]:
+        points = tuple(map(float, EDGES * math.sqrt(size)))
+        law = LargestGap(SHARE, x, points, tuple(below(size, place) for place in points))
+        yield Check(f"normal-law-d{size}", law, {d: size}, equals=0, tolerance=of_probability())
 
     far, limit = Allowance(0.01, "the distance from the limit of high dimension"), derived["many"].end.rhs
     what = "the 95% point of scores, in standard deviations"

@@ -7,15 +7,7 @@ from verify.spec import earlier, j, n, s, sigma, squares
 from verify.spec.integrals import integrated
 from verify.spec.many_keys import many_keys
 
-MANY = 10**6
-
-
-TIMES = n * E(squares(s[a, j]))
-
-
-def times_squares(keys: int) -> float:
-    """Return n·E Σp² for a number of keys with scores of deviation 1, integrated."""
-    return integrated(TIMES, {n: keys})
+MANY, TIMES = 10**6, n * E(squares(s[a, j]))
 
 
 def derive() -> tuple[Chain, ...]:
@@ -26,21 +18,22 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    lower, upper, unit = derived["lower"], derived["upper"], derived["unit"]
+    lower, upper = derived["lower"], derived["upper"]
     for keys in (4, 16, 64):
-        yield Check(f"squares-n{keys}", lower, {n: keys, sigma: 1}, equals=times_squares(keys))
+        yield Check(f"squares-n{keys}", lower, {n: keys, sigma: 1}, equals=integrated(TIMES, {n: keys}))
     for keys, low, high in ((64, 0, 0), (1024, 1.02, 0.98)):
         at, near = {n: keys, sigma: 1}, Within(0.25, fixed=True)
         yield Check(f"lower-n{keys}", lower, at, tolerance=near, sharper=low)
         yield Check(f"upper-n{keys}", upper, at, tolerance=near, sharper=high)
     near_limit = Allowance(1e-4, "the distance from the limit of infinitely many keys")
-    what, where = unit.start.args[0], {"n": MANY, "sigma": 1}
-    yield Computed("limit", what, times_squares, (MANY,), equals=EULER, settings=where, allowance=near_limit)
+    given, where = (TIMES, {n: MANY}), {"n": MANY, "sigma": 1}
+    yield Computed("limit", TIMES, integrated, given, equals=EULER, settings=where, allowance=near_limit)
     says = "attention spreads over all keys: {times} is {value}"
     yield Wrong("over-all-keys", of="squares-n64", equals=S.One, says=says)
     yield Wrong("limit-at-once", of="squares-n4", equals=EULER, says="the limit is reached with 4 keys")
     says = "{n} = 1000 keys are as good as infinitely many"
-    yield Wrong("limit-at-thousand", of="limit", at={n: 1000}, equals=EULER, arguments=(1000,), says=says)
+    few = {n: 1000}
+    yield Wrong("limit-at-thousand", of="limit", at=few, equals=EULER, arguments=(TIMES, few), says=says)
     curves, bounds = {"exact": TIMES}, {"{limit:prediction}": EULER}
     yield Plot("towards-e", "squares-n*", n, curves=curves, bounds=bounds, y="mean of {times}", linear="y")
 

@@ -1,6 +1,6 @@
 """Without scaling the largest softmax weight tends to 1 as the dimension grows; with it, it settles."""
 
-from sympy import Expr, Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
+from sympy import Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax
 from verify.spec import Threshold, Within, Wrong, a, at_most, cited, d, earlier, fact, integral, j, l, n
@@ -10,11 +10,6 @@ from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries
 
 TWO, MANY = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
 """Dimensions for two keys and for many."""
-
-
-def largest(scores: Expr) -> Expr:
-    """Return the mean of the largest weight."""
-    return E(Largest(Softmax(scores, j), j))
 
 
 def derive() -> tuple[Chain, ...]:
@@ -42,7 +37,7 @@ def derive() -> tuple[Chain, ...]:
         .then(log(2) / (sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", integral(primitive))
     )
     means = {"largest": score, "largest-scaled": score / sqrt(d)}
-    rows = (of_queries(largest(scores), name) for name, scores in means.items())
+    rows = (of_queries(E(Largest(Softmax(scores, j), j)), name) for name, scores in means.items())
     return mean, bound, inverse_square(), for_raw_scores(bound), *rows
 
 
@@ -56,7 +51,7 @@ def experiment(derived: Derivation) -> Items:
         at, false = {n: 2, d: size}, 0.95 if size == 64 else 0
         truth = 1 - integrated(raw.end, at)
         yield Check(f"raw-bound-d{size}", derived["raw"], at, sharper=false, sharper_truth=truth)
-    of_rows, settled = largest(sigma * s[a, j]), "mean of the larger weight of two keys at"
+    of_rows, settled = E(Largest(Softmax(sigma * s[a, j], j), j)), "mean of the larger weight of two keys at"
     for size in (1, 4, 16):
         at, near, false = {n: 2, sigma: size}, Within(0.5, fixed=True), 0.98 if size == 16 else 0
         yield Check(f"smaller-sigma-{size}", derived, at, equals=1 - integrated(of_rows, at))
