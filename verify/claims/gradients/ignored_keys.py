@@ -23,6 +23,7 @@ BOUND = (2 * UNIT * p * (1 - p)) ** 2
 
 
 def derive() -> Chains:
+    # Deltas leave the key itself out of sums over pairs of the other keys.
     others, p_h = (1 - KroneckerDelta(l, j)) * (1 - KroneckerDelta(h, j)), p_l.xreplace({l: h})
     pairs = p_l * p_h * (others * (x[l] - x[h])) ** 2
     room = (1 - KroneckerDelta(l, j)) ** 2 * p_l * (2 * M - x[j] + x[l]) * (2 * M + x[j] - x[l])

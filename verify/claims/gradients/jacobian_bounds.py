@@ -139,20 +139,16 @@ def experiment(derived: Derivation) -> Items:
 def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], words: str) -> Items:
     """Yield the searches for a row that breaks a bound of the norm, and the norm at rows that attain it."""
     norms, computed = loops.spectral_norms, partial(Computed, allowance=ROUNDING)
-
-    def sides(of: Expr, keys: int) -> tuple[loops.OfRows, loops.OfRows]:
-        """Return the lower and the upper side of a bound."""
-        return (norms, of_rows(of, keys)) if relation == "≤" else (of_rows(of, keys), norms)
-
+    order = 1 if relation == "≤" else -1  # the lower side of the bound comes first
     for keys in (2, 3, 8):
-        weights, given = row(*at, keys), (*sides(bound, keys), keys)
+        weights, given = row(*at, keys), (*(norms, of_rows(bound, keys))[::order], keys)
         what, search = f"largest found: {words}", {"keys": keys, "rows": "searched by differential evolution"}
         yield computed(f"{name}-n{keys}", what, loops.largest_ratio, given, at_most=1, settings=search)
         what, one_row, reached = f"at one row: {words}", (weights, *given[:2]), f"{name}-attained-n{keys}"
         settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights.round(4).tolist(), strict=False))}
         yield computed(reached, what, ratio_at, one_row, equals=1, settings=settings)
-    less = bound * Rational(99 if relation == "≤" else 101, 100)
-    says, given = f"a bound holds with one per cent less room: {words}", (*sides(less, 3), 3)
+    less = of_rows(bound * Rational(100 - order, 100), 3)
+    says, given = f"a bound holds with one per cent less room: {words}", (*(norms, less)[::order], 3)
     yield Wrong(f"{name}-one-per-cent-less", of=f"{name}-n3", arguments=given, says=says)
 
 

@@ -173,8 +173,7 @@ CLAIM = Claim(
     "{middle}, and times {sigma} it tends to {main:end} as the scores spread. For standard normal queries "
     "and keys, {sigma} is the length of the query, about {root_d}, if scores are not scaled, and the mean "
     "falls to zero. If scores are divided by {root_d}, {sigma} tends to one and the mean to a constant.",
-    meaning="As the dimension grows, the gradient that a row can transmit to its scores soon settles if they "
-    "are scaled, and decays if they are not. It decays slowly, not exponentially: rare rows whose two "
+    meaning="What a row can transmit decays slowly without scaling, not exponentially: rare rows whose two "
     "largest scores nearly tie keep the mean up. And it falls below the scaled value late when there are "
     "many keys, since an almost uniform row transmits little as well: {ratio-n64-d16:n} keys in "
     "{ratio-n64-d16:d_k} dimensions still transmit more unscaled. All this is for random queries and keys, "

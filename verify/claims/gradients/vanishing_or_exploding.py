@@ -99,7 +99,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         yield Check("median-below-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_most=unity)
     of_small = of_query(t)
     little = sqrt(E(unscaled(of_small)) / E(of_small))
-    for dimension in (16, 64):
+    for dimension in (16, 64):  # scores of a deviation of a thousandth
         where = {**at(16, dimension), t: Rational(1, 1000) / sqrt(S(dimension))}
         yield Check(f"small-scores-d{dimension}", little, where, equals=derived.end)
     few, high = "median-above-1-n16-d16", "median-below-1-n16-d256"

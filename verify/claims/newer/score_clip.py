@@ -53,6 +53,7 @@ def distance_from_temperature(level: float, power: float = 1.0) -> float:
 
 def experiment(derived: Derivation) -> Items:
     check = partial(Check, shape={m: 4, n: 4})
+    # So low a level is passed in size by all but a few inputs, and by either end as often.
     yield check("below-d16", BELOW, {d: 16, tau: LOW}, equals=S.Half, control=True)
     for level, false in ((4, 0.9), (8, 0.4), (12, 0.05)):
         yield check(f"below-t{level}", BELOW, {d: 16, tau: level}, at_most=S.Half, sharper=false)

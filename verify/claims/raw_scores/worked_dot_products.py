@@ -82,6 +82,7 @@ def experiment(derived: Derivation) -> Items:
         yield Computed(f"spread-of-{name}", what, variance, (pairs,), equals=exact, allowance=near)
     ratio, chance = exact_variance(THREE) / exact_variance(TWO), derived["f-test"]
     what, p = "one-sided p-value of the F test that the second variance is larger", chance.end.subs(f, ratio)
+    # Three products a side leave two degrees of freedom each.
     yield Computed("f-test", what, p_value, (2,), equals=p, allowance=ROUNDING)
     yield fact("f-test-p", what, p)
     yield Check("f-test-drawn", chance, {f: ratio})

@@ -10,14 +10,17 @@ PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
 scaled = score / sqrt(d)
 
 
-def derive() -> Chain:
-    return (
+def derive() -> tuple[Chain, ...]:
+    direct = (
         Chain(Var(scaled))
         .then(E(scaled**2) - E(scaled) ** 2, "definition", algebra)
         .then(over_components(E(PRODUCT**2)) / d, "all other products have mean 0", moments(STANDARD))
         .then(over_components(SQUARES) / d, "query and key are independent", moments(STANDARD))
         .then(1, "every square has mean 1", moments(STANDARD))
     )
+    raw = Chain(Var(score), name="raw", title="The variance of the raw score")
+    raw = raw.then(d, "a sum of as many products, each of variance 1", moments(STANDARD))
+    return direct, raw
 
 
 def experiment(derived: Derivation) -> Items:
