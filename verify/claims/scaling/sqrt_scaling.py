@@ -3,7 +3,7 @@
 from sympy import sqrt
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a, algebra
-from verify.spec import cite, d, fact, i, j, k, latex, moments, over_components, q, score
+from verify.spec import cite, d, earlier, fact, i, j, k, latex, moments, over_components, q, score
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
@@ -20,7 +20,13 @@ def derive() -> tuple[Chain, ...]:
     )
     raw = Chain(Var(score), name="raw", title="The variance of the raw score")
     raw = raw.then(d, "a sum of as many products, each of variance 1", moments(STANDARD))
-    return direct, raw
+    # The report's first page shows this one beside the variance of the raw score.
+    outside = (
+        Chain(Var(scaled), name="factor-first", title="Again, with the factor first")
+        .then(Var(score) / d, "a factor enters the variance squared", algebra)
+        .then(1, "the variance of the raw score is the dimension", earlier(raw))
+    )
+    return direct, raw, outside
 
 
 def experiment(derived: Derivation) -> Items:
