@@ -20,11 +20,11 @@ from verify.engine.runner import settings
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget
-from verify.montecarlo import attention, reference_loops
+from verify.montecarlo import softmax
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Comparison, Exact, Experiment
-from verify.spec import rounding
+from verify.spec import loops, rounding
 from verify.symbolic.vocabulary import d
 
 QUICK = settings(profile="quick", power=0.5)
@@ -46,14 +46,14 @@ def everywhere(patch: pytest.MonkeyPatch, right: Any, wrong: Any) -> None:
                 if value is right:
                     patch.setattr(module, key, wrong)
     # What a search has found is kept, and would hide the fault.
-    reference_loops.largest_ratio.cache_clear()
+    loops.largest_ratio.cache_clear()
 
 
 def _softmax(wrong: Callable[[Array], Array]) -> Plant:
-    return lambda patch: everywhere(patch, attention.softmax, wrong)
+    return lambda patch: everywhere(patch, softmax.softmax, wrong)
 
 
-SOFTMAX, ROUNDED = attention.softmax, rounding.rounded
+SOFTMAX, ROUNDED = softmax.softmax, rounding.rounded
 """The right functions, by names that no fault is planted under."""
 
 
@@ -68,7 +68,7 @@ def _coarser_above_one(values: Array, bits: int) -> Array:
 
 
 def _spectral_norms(factor: float) -> Plant:
-    right = reference_loops.spectral_norms
+    right = loops.spectral_norms
     return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
 
 
@@ -205,7 +205,7 @@ def refuted_under(fault: str, name: str, wanted: Sequence[str]) -> set[str]:
         else:
             FAULTS[fault](patch)
         names = refuted(name, wanted)
-    reference_loops.largest_ratio.cache_clear()
+    loops.largest_ratio.cache_clear()
     return names
 
 

@@ -16,7 +16,7 @@ from tests.report.records import record
 from verify.evidence import Verdict
 from verify.evidence.load import shipped
 from verify.files.names import shipped_folder
-from verify.montecarlo.attention import gradients, softmax
+from verify.spec.arrays import gradients, softmax
 from verify.report.html import measured_points
 from verify.report.run import Report
 

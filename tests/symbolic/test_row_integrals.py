@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from tests.strategies import examples
-from verify.montecarlo.attention import softmax
+from verify.montecarlo.softmax import softmax
 from verify.symbolic.row_integrals import of_lengths
 from verify.symbolic.row_integrals import (
     Approximation,

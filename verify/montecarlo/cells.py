@@ -91,14 +91,7 @@ class Cell:
     def compiled(self) -> Compiled:
         """The operations that compute the outputs."""
         compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws))
-        written = [compiler.terms(expression) for _, expression in self.outputs]
-        terms = list(dict.fromkeys(term for parts in written for _, term in parts))
-        # A faster function takes the means of scores and of their squares, the compiler all others.
-        means = compiler.score_moments(terms)
-        means |= {term: compiler.mean(term) for term in terms if term not in means}
-        return compiler.compiled(
-            [compiler.combined([(factor, means[term]) for factor, term in parts]) for parts in written]
-        )
+        return compiler.block_means(expression for _, expression in self.outputs)
 
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
         """Return the draws of each family for ``count`` blocks, with single precision's digits."""

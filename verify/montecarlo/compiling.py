@@ -1,10 +1,28 @@
 """Compiles expressions without means to a list of array operations, and runs it on a batch of draws.
 
-Arrays have labelled axes: the blocks, then indices. An index that no sum binds keeps its axis until the mean
-is taken over all its places; two such indices over one range are different places. Sums of products are
-matrix products where an array of all their indices can be avoided. An operation is known by its function and
-by the places of its operands, so whatever several expressions have in common is computed once, also where
-they differ in names of indices.
+A mean is taken in two steps: here over the places of a block, such as its queries, and later over blocks,
+which are independent of each other. In blocks of 4 queries and 8 keys with 64 components, the mean of Σ p²
+with p = softmax(q·k/√d), which is written ``squares(score / sqrt(d))``, becomes these operations:
+
+    0  the number 1/8
+    1  the draws of q             axes block, a, component
+    2  the draws of k             axes block, j, component
+    3  product over component     axes block, a, j            of 1 and 2, by matrices
+    4  times                      axes block, a, j            of 0 and 3
+    5  softmax                    axes block, a, j            of 4, along its last axis
+    6  product over j             axes block, a               of 5 and 5
+    7  mean over a                axis block                  of 6
+
+Arrays have labelled axes: the blocks, then indices. The sum binds the index j, so operation 6 drops its axis.
+An index that nothing binds, here a, means *any*: it keeps its axis until the mean is taken over all its
+places. Two such indices over one range mean *different* places: ``_apart`` sees to it, and makes no array of
+all pairs.
+
+An operation is known by its function and by those that it takes its arrays from. So what several expressions
+have in common is computed once, as p is here, also where they differ in names of indices; and an array is
+given up after the last operation that takes it.
+
+``Compiler`` goes top down: from means to their terms, from a term through its parts to operations.
 """
 
 from __future__ import annotations
@@ -23,8 +41,8 @@ import sympy as sp
 from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
-from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.distributions import Array, double
+from verify.montecarlo.softmax import largest, softmax
 from verify.symbolic.vocabulary import (
     BINDERS,
     Dot,
@@ -48,50 +66,6 @@ Program = Callable[[Draws, np.random.Generator], Mapping[str, Any]]
 """Makes columns, shape (blocks, …), of the draws: a program that is no expression, such as a training run."""
 
 
-class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
-    """``Column(program, name)``: a column that a program makes of the draws, averaged in each block.
-
-    ``program`` is a function of a module, for workers import it by its name.
-    """
-
-    is_commutative = True
-    is_extended_real = True
-
-    program: Program
-    name: str
-
-    def __new__(cls, program: Program, name: str) -> Column:
-        """Return the column of this name."""
-        column: Column = sp.AtomicExpr.__new__(cls)
-        column.program, column.name = program, name
-        return column
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.program, self.name
-
-    def _hashable_content(self) -> tuple[Any, ...]:
-        program = getattr(self.program, "__qualname__", None) or repr(self.program)
-        return getattr(self.program, "__module__", ""), program, self.name
-
-    @property
-    def drawn(self) -> sp.Indexed:
-        """The number of unknown law that stands for it where a line is checked."""
-        return Made("{}.{}.{}".format(*self._hashable_content()), sp.S.One)[1]
-
-    def _sympystr(self, _: Any) -> str:
-        return self.name
-
-    def _latex(self, _: Any) -> str:
-        return rf"\text{{{self.name}}}"
-
-    def sort_key(self, order: Any = None) -> Any:  # noqa: ARG002, D102  # as SymPy calls it
-        return self.class_key(), (1, self._hashable_content()), (), 1
-
-
-RANDOM = (sp.Indexed, Dot, Index, Column)
-"""Parts that are drawn, or have an axis; an expression without any of these is a number."""
-
-
 class Node(NamedTuple):
     """The value of an expression: its place among the steps, and its axes with lengths, 0 for the blocks'."""
 
@@ -106,11 +80,47 @@ class Node(NamedTuple):
 
 
 class Step(NamedTuple):
-    """An operation on the results of earlier steps, and the size of its own result for one block."""
+    """An operation on the results of earlier steps, and the size of its own result for one block.
+
+    One that ``is_drawn`` takes the draws of a batch and its generator.
+    """
 
     function: Callable[..., Any]
     operands: tuple[int, ...]
     size: int
+    is_drawn: bool
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Operations in their order, each with its place and those that are not needed after it."""
+
+    steps: tuple[tuple[int, Step, tuple[int, ...]], ...]
+    outputs: tuple[int, ...]
+
+    @cached_property
+    def peak(self) -> int:
+        """Numbers that are in memory at once for one block, besides the draws."""
+        sizes = {place: step.size for place, step, _ in self.steps}
+        live, most = 0, 1
+        for _, step, frees in self.steps:
+            # While a step works, its operands and its result are both there.
+            live += step.size
+            most = max(most, live)
+            live -= sum(sizes[place] for place in frees)
+        return most
+
+    def run(self, draws: Draws, rng: np.random.Generator) -> Any:
+        """Return the outputs of a batch, shape (blocks, outputs)."""
+        values: dict[int, Any] = {}
+        for place, step, frees in self.steps:
+            if step.is_drawn:
+                values[place] = step.function(draws, rng)
+            else:
+                values[place] = step.function(*(values[operand] for operand in step.operands))
+            for free in frees:
+                del values[free]
+        return np.stack([values[place] for place in self.outputs], axis=1)
 
 
 class Compiler:
@@ -128,78 +138,145 @@ class Compiler:
         self._places: dict[Any, int] = {}
         self._nodes: dict[sp.Expr, Node] = {}
         self._ranges: dict[Index, Any] = {}
-        self._drawn: dict[int, str] = {}
 
-    def emit(
-        self,
-        key: Any,
-        function: Callable[..., Any],
-        operands: Sequence[Node],
-        axes: Iterable[Index] = (BLOCK,),
-        shape: Iterable[int] = (0,),
-        *,
-        is_view: bool = False,
-    ) -> Node:
-        """Return the value of ``function(*operands)``, which ``key`` tells from other functions.
+    # ---- Means over the places of a block --------------------------------------------------------------
 
-        The ``key`` names positions of axes, no indices: calls that differ in their names alone share a step.
+    def block_means(self, expressions: Iterable[sp.Expr]) -> Compiled:
+        """Return the steps that compute the mean of each expression in each block."""
+        written = [self._terms(expression) for expression in expressions]
+        terms = list(dict.fromkeys(term for parts in written for _, term in parts))
+        # A faster function takes the means of scores and of their squares, the compiler all others.
+        means = self._score_moments(terms)
+        means |= {term: self._mean(term) for term in terms if term not in means}
+        return self.compiled(
+            [self._combined([(factor, means[term]) for factor, term in parts]) for parts in written]
+        )
+
+    def _terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
+        """Return an expression as a sum of numbers times random terms, having learnt its indices.
+
+        The mean of a sum is the sum of the means, and terms that several outputs share are averaged once.
         """
-        places, axes, shape = tuple(node.place for node in operands), tuple(axes), tuple(shape)
-        if (key, places) not in self._places:
-            self._places[key, places] = len(self._steps)
-            size = 0 if is_view else math.prod(length for length in shape if length)
-            self._steps.append(Step(function, places, size))
-        return Node(self._places[key, places], axes, shape)
+        self.learn(expression)
+        # Indices of one range are kept apart term by term: a product of sums is multiplied out for that.
+        if any(len(indices) > 1 for indices in self.groups(expression).values()):
+            expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
+        split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
+        return [(self.value(factor), rest) for factor, rest in split]
 
-    def view(self, node: Node, axes: Sequence[Index]) -> Node:
-        """Return a node with its axes in the order of ``axes``; those that it lacks have the length 1."""
-        if not node.axes or node.axes == tuple(axes):
-            return node
-        order = tuple(node.axes.index(axis) for axis in axes if axis in node.axes)
-        cut = tuple(slice(None) if axis in node.axes else None for axis in axes)
-        moves = order != tuple(sorted(order))
+    def learn(self, expression: sp.Expr) -> None:
+        """Note the ranges of all indices; that of a family goes before what a sum says of its own."""
+        for part in expression.atoms(sp.Indexed):
+            self._ranges |= dict(zip(part.indices, part.base.ranges, strict=True))
+        for part in expression.atoms(Dot):
+            left, first, right, second = part.args
+            self._ranges |= {first: left.ranges[0], second: right.ranges[0]}
+        for part in expression.atoms(sp.Sum):
+            self._ranges = {index: high for index, _, high in part.limits} | self._ranges
 
-        def moved(array: Any) -> Any:
-            return (array.transpose(order) if moves else array)[cut]
+    def groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
+        """Return the free indices of an expression by their ranges."""
+        groups: dict[Any, list[Index]] = {}
+        for index in sorted(free_indices(expression), key=str):
+            groups.setdefault(self._ranges.get(index, index), []).append(index)
+        return groups
 
-        lengths = dict(zip(node.axes, node.shape, strict=True))
-        key = ("view", order, tuple(part is None for part in cut))
-        return self.emit(key, moved, [node], axes, [lengths.get(axis, 1) for axis in axes], is_view=True)
+    def _mean(self, expression: sp.Expr) -> Node:
+        """Return the mean over the places of all free indices in double precision, shape (blocks,).
 
-    def elementwise(self, key: Any, function: Callable[..., Any], nodes: Iterable[Node]) -> Node:
-        """Return a function of numbers at every place of all axes of ``nodes``."""
-        nodes = list(nodes)
+        Those of one range are at different places.
+        """
+        for extent, indices in self.groups(expression).items():
+            if len(indices) > 1:
+                return self._apart(expression, extent, indices)
+        # Factors stay apart: that of a over a mean of f(a)·g(a, j) need not be spread over all j.
+        nodes = [self.node(factor) for factor in _factors(expression)]
         lengths = _lengths(nodes)
-        # Blocks come first, then the axes of whichever operand has most of them.
-        longest = max(nodes, key=lambda node: len(node.axes)).axes
-        axes = sorted(dict.fromkeys([*longest, *lengths]), key=lambda axis: axis != BLOCK)
-        views = [self.view(node, axes) for node in nodes]
-        return self.emit((key,), function, views, axes, [lengths[axis] for axis in axes])
+        counts = {axis: float(length) for axis, length in lengths.items() if axis != BLOCK}
+        if all(lengths.keys() - set(node.axes) for node in nodes) and counts:
+            # An array of all indices would be larger than any factor.
+            many, total = math.prod(counts.values()), self._double(self._summed(nodes, counts))
+            return self.elementwise(("over", many), lambda x: x / many, [total])
+        if len(nodes) > 1 and BLOCK in lengths:
+            *first, last = (self._double(node) for node in nodes)
+            order = sorted(lengths, key=lambda axis: axis != BLOCK)
+            pair = [self.view(node, order) for node in (self.product(first), last)]
+            return self.emit("mean of product", _mean_of_product, pair)
+        node = self.product(nodes)
+        return self._reduced(node, counts, "mean", dtype=np.float64) if counts else node
 
-    def number(self, value: float) -> Node:
-        """Return a number."""
-        return self.emit(("number", value), lambda: value, [], (), ())
+    def _apart(self, expression: sp.Expr, extent: Any, indices: Sequence[Index]) -> Node:
+        """Return the mean where indices are at different places, by which of them may coincide.
 
-    def product(self, nodes: Sequence[Node]) -> Node:
-        """Return the product, the smallest factors first."""
-        unit = self.number(1.0).place
-        pending = [node for node in nodes if node.place != unit] or [self.number(1.0)]
-        while len(pending) > 1:
-            first, second, *rest = sorted(pending, key=lambda node: (node.size, node.place))
-            pending = [self.elementwise(sp.Mul, operator.mul, [first, second]), *rest]
-        return pending[0]
+        By inclusion and exclusion: of two indices over N places, with the mean over all pairs of places and
+        that over equal ones, it is (N·all - same)/(N - 1). Over all pairs, a product splits into sums over
+        each index, so that no array of pairs is made.
+        """
+        size, many, terms = self._length(extent), len(indices), []
+        if size < many:
+            raise ClaimError(f"{expression}: needs {many} different places of {size}; draw more")
+        for partition in multiset_partitions(indices):
+            places: dict[Index, Index] = {}
+            for number, group in enumerate(partition):
+                # Coinciding indices have a range of their own, so that they may be where others are.
+                place, own = Index(f"{extent}'{number}"), sp.Symbol(f"{extent}'{number}")
+                self._ranges[place], self._sizes[own] = own, size
+                places |= dict.fromkeys(group, place)
+            # Möbius' function of partitions: the sign and number of ways in which these places coincide.
+            weight = math.prod(
+                (-1) ** (len(group) - 1) * math.factorial(len(group) - 1) for group in partition
+            )
+            share = weight * size ** len(partition) / math.perm(size, many)
+            terms.append((share, self._mean(expression.xreplace(places))))
+        return self._combined(terms)
 
-    def value(self, expression: sp.Expr) -> float:
-        """Return an expression of sizes and symbols as a number.
+    def _score_moments(self, terms: Sequence[sp.Expr]) -> dict[sp.Expr, Node]:
+        """Return the means of scores and of their squares that are among ``terms``, by a faster function.
+
+        Where vectors have few components it needs no scores. A test compares it with the operations.
+        """
+        taken: dict[sp.Expr, Node] = {}
+        for dot in sorted(set().union(*(term.atoms(Dot) for term in terms)), key=str):
+            left, first, right, second = dot.args
+            mine = [term for term in terms if term.has(left) or term.has(right)]
+            places = isinstance(first, Index) and isinstance(second, Index) and first != second
+            if left == right or not places or not set(mine) <= {dot, dot**2}:
+                continue
+            x, y = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
+            size = min(x.shape[2] ** 2, x.shape[1] * y.shape[1])
+            both = self.emit("score moments", moments_of_scores, [x, y], (BLOCK, COMPONENT), (0, size))
+            for place, term in enumerate((dot, dot**2)):
+                column = partial(np.take, indices=place, axis=1)
+                taken[term] = self.emit(("column", place), column, [both])
+        return taken
+
+    def _combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
+        """Return a sum of numbers times means.
 
         Raises:
-            ClaimError: a symbol in it has no value.
+            ClaimError: all of them are numbers.
         """
-        value = expression.subs(self._values).replace(Indicator, lambda x: sp.Integer(bool(x > 0)))
-        if value.free_symbols:
-            names = ", ".join(sorted(map(str, value.free_symbols)))
-            raise ClaimError(f"{expression}: no value is given for {names}; put it into at={{…}}")
-        return float(value)
+        weights, nodes = zip(*terms, strict=True)
+        if not any(node.axes for node in nodes):
+            raise ClaimError("nothing of it is random: write what is drawn, such as q[a, i] or score")
+        if weights == (1,):
+            return nodes[0]
+        return self.emit(("combined", weights), lambda *means: sum(map(operator.mul, weights, means)), nodes)
+
+    def compiled(self, outputs: Sequence[Node]) -> Compiled:
+        """Return the steps that compute the ``outputs``, and nothing else."""
+        wanted = tuple(node.place for node in outputs)
+        # From the last step to the first: what no later step needs is free after the one that takes it.
+        needed, frees = set(wanted), dict[int, tuple[int, ...]]()
+        for place in reversed(range(len(self._steps))):
+            if place in needed:
+                operands = set(self._steps[place].operands)
+                frees[place] = tuple(sorted(operands - needed))
+                needed |= operands
+        steps = tuple((place, self._steps[place], frees[place]) for place in sorted(needed))
+        return Compiled(steps, wanted)
+
+    # ---- Expressions, kind by kind ---------------------------------------------------------------------
 
     def node(self, expression: sp.Expr) -> Node:
         """Return the value of an expression at every place of its free indices.
@@ -230,6 +307,18 @@ class Compiler:
             return reduce(lambda x, y: self.elementwise(function, apply, [x, y]), nodes)
         return self.elementwise(function, apply, nodes)
 
+    def value(self, expression: sp.Expr) -> float:
+        """Return an expression of sizes and symbols as a number.
+
+        Raises:
+            ClaimError: a symbol in it has no value.
+        """
+        value = expression.subs(self._values).replace(Indicator, lambda x: sp.Integer(bool(x > 0)))
+        if value.free_symbols:
+            names = ", ".join(sorted(map(str, value.free_symbols)))
+            raise ClaimError(f"{expression}: no value is given for {names}; put it into at={{…}}")
+        return float(value)
+
     def _index(self, index: Index) -> Node:
         if index not in self._ranges:
             raise ClaimError(f"no family has the index {index}; write one as in k[{index}, i]")
@@ -249,9 +338,9 @@ class Compiler:
         name = str(family.label)
         if name not in self._families:
             raise ClaimError(f"no law is given for {name}, which the quantity is made of")
-        shape = (0, *map(self._length, family.ranges))
-        node = self.emit(("family", name), dict, [], (BLOCK, *indices), shape, is_view=True)
-        self._drawn[node.place] = name
+        axes, shape = (BLOCK, *indices), (0, *map(self._length, family.ranges))
+        drawn = partial(self.emit, is_view=True, is_drawn=True)
+        node = drawn(("family", name), lambda draws, _: draws[name], [], axes, shape)
         for axis, index in reversed(list(enumerate(node.axes))):
             if getattr(index, "is_Integer", False):
                 if not 1 <= index <= node.shape[axis]:
@@ -274,27 +363,8 @@ class Compiler:
         vectors = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
         return self._contracted(*vectors, COMPONENT)
 
-    def _contracted(self, x: Node, y: Node, index: Index) -> Node:
-        """Return the sum over an index of a product, by one product of matrices for each block."""
-        shared = [axis for axis in x.axes if axis in y.axes and axis != index]
-        left, right = ([axis for axis in node.axes if axis not in (*shared, index)] for node in (x, y))
-        axes, lengths, at = (*shared, *left, *right), _lengths([x, y]), len(shared)
-        pair = [self.view(x, (*shared, *left, index)), self.view(y, (*shared, *right, index))]
-
-        def matrices(p: Any, q: Any) -> Any:
-            flat_p, flat_q = (array.reshape(*array.shape[:at], -1, array.shape[-1]) for array in (p, q))
-            product = flat_p @ flat_q.swapaxes(-1, -2)
-            return product.reshape(*product.shape[:at], *p.shape[at:-1], *q.shape[at:-1])
-
-        # Where no index is left to either factor alone, a product of matrices would be of single rows.
-        inner = partial(np.einsum, "...k,...k->...")
-        function = matrices if left or right else inner
-        key = ("product", at, len(left), len(right))
-        return self.emit(key, function, pair, axes, [lengths[axis] for axis in axes])
-
     def _column(self, column: Column) -> Node:
-        made = self.emit(("program", column._hashable_content()[:2]), column.program, [])
-        self._drawn[made.place] = ""
+        made = self.emit(("program", column._hashable_content()[:2]), column.program, [], is_drawn=True)
 
         def named(columns: Mapping[str, Any]) -> Any:
             if column.name not in columns:
@@ -306,6 +376,7 @@ class Compiler:
 
     def _power(self, expression: sp.Pow) -> Node:
         base, power = expression.args
+        # A number to a random power, as in 2**s: by the exponential function.
         if not base.has(*RANDOM):
             by = math.log(self.value(base))
             return self.elementwise(("base", by), lambda y: np.exp(y * by), [self.node(power)])
@@ -359,7 +430,11 @@ class Compiler:
         return self._summed(nodes, counts)
 
     def _summed(self, nodes: Sequence[Node], counts: Mapping[Index, float]) -> Node:
-        """Return the sum of a product over several indices, each with the number of its places."""
+        """Return the sum of a product over several indices, each with the number of its places.
+
+        A sum over one index needs only the factors that have it; the others wait outside. So no array gets
+        more axes than a factor of the formula has, where that can be avoided.
+        """
         pending, left = list(nodes), dict(counts)
         while left:
             # First the index that the fewest factors have: it drops an axis soonest.
@@ -383,6 +458,53 @@ class Compiler:
                 pending.append(self.number(count))
         return self.product(pending)
 
+    # ---- Operations ------------------------------------------------------------------------------------
+
+    def number(self, value: float) -> Node:
+        """Return a number."""
+        return self.emit(("number", value), lambda: value, [], (), ())
+
+    def elementwise(self, key: Any, function: Callable[..., Any], nodes: Iterable[Node]) -> Node:
+        """Return a function of numbers at every place of all axes of ``nodes``."""
+        nodes = list(nodes)
+        lengths = _lengths(nodes)
+        # Blocks come first, then the axes of whichever operand has most of them.
+        longest = max(nodes, key=lambda node: len(node.axes)).axes
+        axes = sorted(dict.fromkeys([*longest, *lengths]), key=lambda axis: axis != BLOCK)
+        views = [self.view(node, axes) for node in nodes]
+        return self.emit((key,), function, views, axes, [lengths[axis] for axis in axes])
+
+    def product(self, nodes: Sequence[Node]) -> Node:
+        """Return the product, the smallest factors first."""
+        unit = self.number(1.0).place
+        pending = [node for node in nodes if node.place != unit] or [self.number(1.0)]
+        while len(pending) > 1:
+            first, second, *rest = sorted(pending, key=lambda node: (node.size, node.place))
+            pending = [self.elementwise(sp.Mul, operator.mul, [first, second]), *rest]
+        return pending[0]
+
+    def _contracted(self, x: Node, y: Node, index: Index) -> Node:
+        """Return the sum over an index of a product of two, by one product of matrices for each block.
+
+        Axes that both have are a batch of such products, as the blocks are. Those of ``x`` alone are
+        flattened to rows of the result, those of ``y`` alone to columns.
+        """
+        shared = [axis for axis in x.axes if axis in y.axes and axis != index]
+        left, right = ([axis for axis in node.axes if axis not in (*shared, index)] for node in (x, y))
+        axes, lengths, at = (*shared, *left, *right), _lengths([x, y]), len(shared)
+        pair = [self.view(x, (*shared, *left, index)), self.view(y, (*shared, *right, index))]
+
+        def matrices(p: Any, q: Any) -> Any:
+            flat_p, flat_q = (array.reshape(*array.shape[:at], -1, array.shape[-1]) for array in (p, q))
+            product = flat_p @ flat_q.swapaxes(-1, -2)
+            return product.reshape(*product.shape[:at], *p.shape[at:-1], *q.shape[at:-1])
+
+        # Where no index is left to either factor alone, a product of matrices would be of single rows.
+        inner = partial(np.einsum, "...k,...k->...")
+        function = matrices if left or right else inner
+        key = ("product", at, len(left), len(right))
+        return self.emit(key, function, pair, axes, [lengths[axis] for axis in axes])
+
     def _reduced(self, node: Node, indices: Iterable[Index], how: str, **more: Any) -> Node:
         """Return the sum or the mean over indices."""
         over = tuple(node.axes.index(index) for index in indices)
@@ -390,128 +512,90 @@ class Compiler:
         axes, shape = [node.axes[place] for place in left], [node.shape[place] for place in left]
         return self.emit((how, over), partial(getattr(np, how), axis=over, **more), [node], axes, shape)
 
-    def terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
-        """Return an expression as a sum of numbers times random terms, having learnt its indices."""
-        self.learn(expression)
-        # Indices of one range are kept apart term by term: a product of sums is multiplied out for that.
-        if any(len(indices) > 1 for indices in self.groups(expression).values()):
-            expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
-        split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
-        return [(self.value(factor), rest) for factor, rest in split]
-
-    def learn(self, expression: sp.Expr) -> None:
-        """Note the ranges of all indices."""
-        for part in expression.atoms(sp.Indexed):
-            self._ranges |= dict(zip(part.indices, part.base.ranges, strict=True))
-        for part in expression.atoms(Dot):
-            left, first, right, second = part.args
-            self._ranges |= {first: left.ranges[0], second: right.ranges[0]}
-        for part in expression.atoms(sp.Sum):
-            self._ranges = {index: high for index, _, high in part.limits} | self._ranges
-
-    def groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
-        """Return the free indices of an expression by their ranges."""
-        groups: dict[Any, list[Index]] = {}
-        for index in sorted(free_indices(expression), key=str):
-            groups.setdefault(self._ranges.get(index, index), []).append(index)
-        return groups
-
-    def mean(self, expression: sp.Expr) -> Node:
-        """Return the mean over the places of all free indices in double precision, shape (blocks,).
-
-        Those of one range are at different places.
-        """
-        for extent, indices in self.groups(expression).items():
-            if len(indices) > 1:
-                return self._apart(expression, extent, indices)
-        nodes = [self.node(factor) for factor in _factors(expression)]
-        lengths = _lengths(nodes)
-        counts = {axis: float(length) for axis, length in lengths.items() if axis != BLOCK}
-        if all(lengths.keys() - set(node.axes) for node in nodes) and counts:
-            # An array of all indices would be larger than any factor.
-            many, total = math.prod(counts.values()), self._double(self._summed(nodes, counts))
-            return self.elementwise(("over", many), lambda x: x / many, [total])
-        if len(nodes) > 1 and BLOCK in lengths:
-            *first, last = (self._double(node) for node in nodes)
-            order = sorted(lengths, key=lambda axis: axis != BLOCK)
-            pair = [self.view(node, order) for node in (self.product(first), last)]
-            return self.emit("mean of product", _mean_of_product, pair)
-        node = self.product(nodes)
-        return self._reduced(node, counts, "mean", dtype=np.float64) if counts else node
-
-    def _apart(self, expression: sp.Expr, extent: Any, indices: Sequence[Index]) -> Node:
-        """Return the mean where indices are at different places, by which of them may coincide.
-
-        By inclusion and exclusion: of two, (N·all - same)/(N - 1).
-        """
-        size, many, terms = self._length(extent), len(indices), []
-        if size < many:
-            raise ClaimError(f"{expression}: needs {many} different places of {size}; draw more")
-        for partition in multiset_partitions(indices):
-            places: dict[Index, Index] = {}
-            for number, group in enumerate(partition):
-                # Coinciding indices have a range of their own, so that they may be where others are.
-                place, own = Index(f"{extent}'{number}"), sp.Symbol(f"{extent}'{number}")
-                self._ranges[place], self._sizes[own] = own, size
-                places |= dict.fromkeys(group, place)
-            # Möbius' function of partitions: the sign and number of ways in which these places coincide.
-            weight = math.prod(
-                (-1) ** (len(group) - 1) * math.factorial(len(group) - 1) for group in partition
-            )
-            share = weight * size ** len(partition) / math.perm(size, many)
-            terms.append((share, self.mean(expression.xreplace(places))))
-        return self.combined(terms)
-
     def _double(self, node: Node) -> Node:
         return self.emit("double", double, [node], node.axes, node.shape)
 
-    def score_moments(self, terms: Sequence[sp.Expr]) -> dict[sp.Expr, Node]:
-        """Return the means of scores and of their squares that are among ``terms``, by a faster function.
+    def view(self, node: Node, axes: Sequence[Index]) -> Node:
+        """Return a node with its axes in the order of ``axes``; those that it lacks have the length 1."""
+        if not node.axes or node.axes == tuple(axes):
+            return node
+        # Nothing is copied: axes are put in order, and a slice with None adds those that are lacking.
+        order = tuple(node.axes.index(axis) for axis in axes if axis in node.axes)
+        cut = tuple(slice(None) if axis in node.axes else None for axis in axes)
+        moves = order != tuple(sorted(order))
 
-        Where vectors have few components it needs no scores. A test compares it with the operations.
+        def moved(array: Any) -> Any:
+            return (array.transpose(order) if moves else array)[cut]
+
+        lengths = dict(zip(node.axes, node.shape, strict=True))
+        key = ("view", order, tuple(part is None for part in cut))
+        return self.emit(key, moved, [node], axes, [lengths.get(axis, 1) for axis in axes], is_view=True)
+
+    def emit(
+        self,
+        key: Any,
+        function: Callable[..., Any],
+        operands: Sequence[Node],
+        axes: Iterable[Index] = (BLOCK,),
+        shape: Iterable[int] = (0,),
+        *,
+        is_view: bool = False,
+        is_drawn: bool = False,
+    ) -> Node:
+        """Return the value of ``function(*operands)``, which ``key`` tells from other functions.
+
+        The ``key`` names positions of axes, no indices: calls that differ in their names alone share a step.
         """
-        taken: dict[sp.Expr, Node] = {}
-        for dot in sorted(set().union(*(term.atoms(Dot) for term in terms)), key=str):
-            left, first, right, second = dot.args
-            mine = [term for term in terms if term.has(left) or term.has(right)]
-            places = isinstance(first, Index) and isinstance(second, Index) and first != second
-            if left == right or not places or not set(mine) <= {dot, dot**2}:
-                continue
-            x, y = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
-            size = min(x.shape[2] ** 2, x.shape[1] * y.shape[1])
-            both = self.emit("score moments", moments_of_scores, [x, y], (BLOCK, COMPONENT), (0, size))
-            for place, term in enumerate((dot, dot**2)):
-                column = partial(np.take, indices=place, axis=1)
-                taken[term] = self.emit(("column", place), column, [both])
-        return taken
+        places, axes, shape = tuple(node.place for node in operands), tuple(axes), tuple(shape)
+        if (key, places) not in self._places:
+            self._places[key, places] = len(self._steps)
+            size = 0 if is_view else math.prod(length for length in shape if length)
+            self._steps.append(Step(function, places, size, is_drawn))
+        return Node(self._places[key, places], axes, shape)
 
-    def combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
-        """Return a sum of numbers times means.
 
-        Raises:
-            ClaimError: all of them are numbers.
-        """
-        weights, nodes = zip(*terms, strict=True)
-        if not any(node.axes for node in nodes):
-            raise ClaimError("nothing of it is random: write what is drawn, such as q[a, i] or score")
-        if weights == (1,):
-            return nodes[0]
-        return self.emit(("combined", weights), lambda *means: sum(map(operator.mul, weights, means)), nodes)
+class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
+    """``Column(program, name)``: a column that a program makes of the draws, averaged in each block.
 
-    def compiled(self, outputs: Sequence[Node]) -> Compiled:
-        """Return the steps that compute the ``outputs``, and nothing else."""
-        wanted = tuple(node.place for node in outputs)
-        # From the last step to the first: what a needed step takes is needed, and free after its last use.
-        needed, frees, seen = set(wanted), dict[int, tuple[int, ...]](), set(wanted)
-        for place in reversed(range(len(self._steps))):
-            if place in needed:
-                operands = set(self._steps[place].operands)
-                frees[place] = tuple(sorted(operands - seen))
-                needed |= operands
-                seen |= operands
-        steps = tuple((place, self._steps[place], frees[place]) for place in sorted(needed))
-        return Compiled(steps, self._drawn, wanted)
+    ``program`` is a function of a module, for workers import it by its name.
+    """
 
+    is_commutative = True
+    is_extended_real = True
+
+    program: Program
+    name: str
+
+    def __new__(cls, program: Program, name: str) -> Column:
+        """Return the column of this name."""
+        column: Column = sp.AtomicExpr.__new__(cls)
+        column.program, column.name = program, name
+        return column
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.program, self.name
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        program = getattr(self.program, "__qualname__", None) or repr(self.program)
+        return getattr(self.program, "__module__", ""), program, self.name
+
+    @property
+    def drawn(self) -> sp.Indexed:
+        """The number of unknown law that stands for it where a line is checked."""
+        return Made("{}.{}.{}".format(*self._hashable_content()), sp.S.One)[1]
+
+    def _sympystr(self, _: Any) -> str:
+        return self.name
+
+    def _latex(self, _: Any) -> str:
+        return rf"\text{{{self.name}}}"
+
+    def sort_key(self, order: Any = None) -> Any:  # noqa: ARG002, D102  # as SymPy calls it
+        return self.class_key(), (1, self._hashable_content()), (), 1
+
+
+RANDOM = (sp.Indexed, Dot, Index, Column)
+"""Parts that are drawn, or have an axis; an expression without any of these is a number."""
 
 _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
     (Index, Compiler._index),
@@ -524,18 +608,9 @@ _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
     (sp.Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
 )
 
-
-def _positive(x: Array) -> Any:
-    return (x > 0).astype(np.float32)
-
-
-def _equal(x: Array, y: Array) -> Any:
-    return np.equal(x, y).astype(np.float32)
-
-
 _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
-    Indicator: _positive,
-    sp.KroneckerDelta: _equal,
+    Indicator: lambda x: (x > 0).astype(np.float32),
+    sp.KroneckerDelta: lambda x, y: np.equal(x, y).astype(np.float32),
     sp.Add: np.add,
     sp.Max: np.maximum,
     sp.Min: np.minimum,
@@ -553,40 +628,6 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
 
 _WHOLE = range(2, 17)
 """Powers that are made by multiplying."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """Operations in their order, each with the places that are not needed after it."""
-
-    steps: tuple[tuple[int, Step, tuple[int, ...]], ...]
-    drawn: Mapping[int, str]
-    outputs: tuple[int, ...]
-
-    @cached_property
-    def peak(self) -> int:
-        """Numbers that are in memory at once for one block, besides the draws."""
-        sizes = {place: step.size for place, step, _ in self.steps}
-        live, most = 0, 1
-        for _, step, frees in self.steps:
-            # While a step works, its operands and its result are both there.
-            live += step.size
-            most = max(most, live)
-            live -= sum(sizes[place] for place in frees)
-        return most
-
-    def run(self, draws: Draws, rng: np.random.Generator) -> Any:
-        """Return the outputs of a batch, shape (blocks, outputs)."""
-        values: dict[int, Any] = {}
-        for place, step, frees in self.steps:
-            name = self.drawn.get(place)
-            if name is None:
-                values[place] = step.function(*(values[operand] for operand in step.operands))
-            else:
-                values[place] = draws[name] if name else step.function(draws, rng)
-            for free in frees:
-                del values[free]
-        return np.stack([values[place] for place in self.outputs], axis=1)
 
 
 def _mean_of_product(x: Array, y: Array) -> Any:

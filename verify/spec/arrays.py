@@ -11,17 +11,17 @@ in_single_precision   array code that computes with half as many digits
 largest_difference    the largest absolute difference of two arrays
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sympy import Expr
 
-from verify.montecarlo import reference_loops as loops
-from verify.montecarlo.attention import attention, gradients, probabilities, softmax
 from verify.montecarlo.compiling import BLOCK, Compiler
 from verify.montecarlo.distributions import Array, stream
-from verify.montecarlo.reference_loops import complex_step, in_single_precision, largest_difference
+from verify.montecarlo.softmax import softmax
+from verify.spec import loops
+from verify.spec.loops import complex_step
 from verify.symbolic.vocabulary import Index, families_of, unnamed
 
 __all__ = [
@@ -37,6 +37,53 @@ __all__ = [
     "softmax",
     "stream",
 ]
+
+
+class Gradients(NamedTuple):
+    """The gradients of a loss with respect to each array of the attention."""
+
+    queries: Array
+    keys: Array
+    values: Array
+    scores: Array
+    probabilities: Array
+
+
+def probabilities(queries: Array, keys: Array, scale: float | Array, mask: Array | None = None) -> Array:
+    """Return the attention weights softmax(c·QKᵀ + mask), shape (…, queries, keys).
+
+    ``queries`` has shape (…, m, d), ``keys`` (…, n, d); ``mask`` is added to the scores and holds 0 or -∞.
+    The scale may be an array that broadcasts, (…, 1, 1), for several at once.
+    """
+    scores = scale * (queries @ np.swapaxes(keys, -1, -2))
+    return softmax(scores if mask is None else scores + mask)
+
+
+def attention(
+    queries: Array, keys: Array, values: Array, scale: float | Array, mask: Array | None = None
+) -> Array:
+    """Return softmax(c·QKᵀ + mask)·V, shape (…, queries, d_v).
+
+    Source: A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, equation 1.
+    """
+    return probabilities(queries, keys, scale, mask) @ values
+
+
+def gradients(
+    queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float | Array
+) -> Gradients:
+    """Return the gradients that ``upstream``, the gradient at the output, sends back through the attention.
+
+    ``weights`` are the probabilities of the forward pass. dV = PᵀG, dP = GVᵀ, dS = P∘(dP - rowsum(P∘dP)),
+    dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
+    """
+    of_probabilities = upstream @ np.swapaxes(values, -1, -2)
+    inner = np.einsum("...mn,...mn->...m", weights, of_probabilities)
+    of_scores: Array = weights * (of_probabilities - inner[..., None])
+    # Weights may be in double precision, for the digits of 1 - p; their products with vectors need not be.
+    scaled, weights = (part.astype(upstream.dtype, copy=False) for part in (scale * of_scores, weights))
+    of_keys, of_values = (np.swapaxes(part, -1, -2) for part in (scaled, weights))
+    return Gradients(scaled @ keys, of_keys @ queries, of_values @ upstream, of_scores, of_probabilities)
 
 
 def entries(
@@ -62,3 +109,25 @@ def entries(
     draws = {str(family.label): families[str(family.label)][None] for family in used}
     values: Array = compiler.compiled([node]).run(draws, np.random.default_rng(0))[0, 0]
     return values
+
+
+def in_single_precision(code: Callable[..., Any]) -> Callable[..., Any]:
+    """Return array code that computes with half as many digits: a distance that is not yet rounding."""
+
+    def single(*arguments: Any) -> Any:
+        narrow = (np.asarray(x, np.complex64 if np.iscomplexobj(x) else np.float32) for x in arguments)
+        result = np.asarray(code(*narrow))
+        return result.astype(np.complex128 if np.iscomplexobj(result) else np.float64)
+
+    return single
+
+
+def largest_difference(first: Array, second: Array) -> float:
+    """Return the largest absolute difference of two arrays' entries, not a number where any entry is none.
+
+    Raises:
+        ValueError: the shapes differ, so that an array could be compared with copies of a part of itself.
+    """
+    if np.shape(first) != np.shape(second):
+        raise ValueError(f"arrays of shapes {np.shape(first)} and {np.shape(second)} cannot be compared")
+    return float(np.max(np.abs(np.subtract(first, second)), initial=0.0))

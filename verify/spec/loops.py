@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from verify.montecarlo import attention
 from verify.montecarlo.distributions import Array
+from verify.montecarlo.softmax import softmax
 
 Sees = Callable[[int, int], bool]
 """Whether a query, by its number, may see a key."""
@@ -17,31 +17,9 @@ SHAPE = (3, 4, 5, 2)
 """Queries, keys, and the dimensions of queries and of values, of the fixed matrices."""
 
 
-def largest_difference(first: Array, second: Array) -> float:
-    """Return the largest absolute difference of two arrays' entries, not a number where any entry is none.
-
-    Raises:
-        ValueError: the shapes differ, so that an array could be compared with copies of a part of itself.
-    """
-    if np.shape(first) != np.shape(second):
-        raise ValueError(f"arrays of shapes {np.shape(first)} and {np.shape(second)} cannot be compared")
-    return float(np.max(np.abs(np.subtract(first, second)), initial=0.0))
-
-
 def fixed_normals(*shape: int) -> Array:
     """Return standard normal numbers in an array of this shape, the same each time."""
     return np.random.default_rng(1).normal(size=shape)
-
-
-def in_single_precision(code: Callable[..., Any]) -> Callable[..., Any]:
-    """Return array code that computes with half as many digits: a distance that is not yet rounding."""
-
-    def single(*arguments: Any) -> Any:
-        narrow = (np.asarray(x, np.complex64 if np.iscomplexobj(x) else np.float32) for x in arguments)
-        result = np.asarray(code(*narrow))
-        return result.astype(np.complex128 if np.iscomplexobj(result) else np.float64)
-
-    return single
 
 
 def attention_in_loops(
@@ -108,12 +86,12 @@ def gradients_of_loops(
 
 def over_queries(scores: Array) -> Array:
     """Return the softmax along the wrong axis: every key's weights over the queries sum to 1."""
-    return np.swapaxes(attention.softmax(np.swapaxes(scores, -1, -2)), -1, -2)
+    return np.swapaxes(softmax(np.swapaxes(scores, -1, -2)), -1, -2)
 
 
 def of_halves(scores: Array) -> Array:
     """Return the softmax of half the scores."""
-    return attention.softmax(scores / 2)
+    return softmax(scores / 2)
 
 
 OfRows = Callable[[Array], Array]
@@ -132,7 +110,7 @@ def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
     """
 
     def rows(scores: Array) -> Array:
-        return -np.sort(-attention.softmax(scores), axis=-1)
+        return -np.sort(-softmax(scores), axis=-1)
 
     def negative(scores: Array) -> Array:
         weights = rows(scores.T)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import special
 
 from tests.strategies import examples
-from verify.montecarlo.attention import Gradients, attention, gradients, probabilities, softmax
+from verify.spec.arrays import Gradients, attention, gradients, probabilities, softmax
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.reference_loops import attention_in_loops
+from verify.spec.loops import attention_in_loops
 
 
 @examples(50)

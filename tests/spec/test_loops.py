@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.reference_loops import REACH, attention_in_loops, complex_step, gradients_of_loops
-from verify.montecarlo.reference_loops import largest_ratio, spectral_norms
+from verify.spec.loops import REACH, attention_in_loops, complex_step, gradients_of_loops
+from verify.spec.loops import largest_ratio, spectral_norms
 
 
 def test_one_query_by_hand() -> None:
