@@ -112,5 +112,5 @@ def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the question whether the known name that is nearest was meant; nothing if none is near."""
     by_case = {other.lower(): other for other in known}
-    near = difflib.get_close_matches(str(name).lower(), by_case, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(str(name).lower(), by_case, n=1, cutoff=0.5)
     return f"did you mean {by_case[near[0]]!r}?" if near else ""

@@ -20,11 +20,11 @@ from verify.version import __version__
 
 Tool = Callable[..., Ended]
 MISUSE = [
-    ([], "Missing command"),
-    (["raport"], "No such command 'raport'"),
+    (["raport"], "No such command 'raport'. (Did you mean one of: 'export', 'report'?)"),
     (["run", "--toleranc", "3"], "No such option '--toleranc'. Did you mean '--tolerance'?"),
     (["render"], "Missing argument 'RESULTS'"),
     (["show", "score-varience"], "no claim 'score-varience'; did you mean 'score-variance'?"),
+    (["show", "nothing-like-it"], "no claim 'nothing-like-it'; `sdpa-verify list` shows them all"),
     (["run", "sqrt-scalling"], "did you mean 'sqrt-scaling'?"),
     (["run", "--tolerance", "0"], "tolerance 0: must lie between 0 and 1"),
     (["run", "--false-alarm", "1"], "false-alarm 1: must lie between 0 and 1"),
@@ -51,8 +51,18 @@ def test_misuse_is_reported_in_one_line(
     ended = tool(*arguments)
     assert ended.status == 2
     assert message in ended.complaint
+    assert not re.search(r"\?\)?; see", ended.complaint), "a question is answer enough"
     assert ended.out == ""
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_without_a_command_help_is_shown(tool: Tool) -> None:
+    """On standard error, above the line that says what is missing."""
+    ended = tool()
+    assert (ended.status, ended.out) == (2, "")
+    *text, last = ended.err.splitlines()
+    assert any(line.startswith("  check-docs  Compare quotations") for line in text)
+    assert last.startswith("sdpa-verify: Missing command; see `")
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -1,7 +1,6 @@
 """The outcome of a check of documents, in the forms of ``check-docs --format``."""
 
 import difflib
-import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,30 +64,5 @@ def _as_github(documents: Sequence[Document], origin: str) -> str:
     return "\n".join([*lines, f"::notice title=sdpa-verify::{message(count)}"])
 
 
-def _as_json(documents: Sequence[Document], origin: str) -> str:
-    """Return an object with the documents' paths, the problems, and the results they were compared with."""
-    problems = [
-        {
-            "path": address(problem.path),
-            "line": problem.quote.line,
-            "key": problem.quote.key,
-            "kind": problem.kind,
-            "message": problem.what,
-            "printed": problem.quote.quoted,
-            "now": problem.new,
-            "fixed": problem.is_fixed,
-        }
-        for document in documents
-        for problem in document.problems
-    ]
-    paths = [{"path": address(document.path), "quotations": len(document.quotes)} for document in documents]
-    content = {"documents": paths, "results": origin, "problems": problems}
-    return json.dumps(content, indent=2, ensure_ascii=False)
-
-
-FORMS: dict[str, Callable[[Sequence[Document], str], str]] = {
-    "github": _as_github,
-    "json": _as_json,
-    "text": _as_text,
-}
+FORMS: dict[str, Callable[[Sequence[Document], str], str]] = {"github": _as_github, "text": _as_text}
 """The forms by their names: functions of the documents and of which results these were compared with."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "rst", "text")
-OUTCOMES = ("github", "json", "text")
+OUTCOMES = ("github", "text")
 EXPORTS = ("json", "latex", "yaml")
 """The formats of `verify.citing`'s tables, which help names without loading them."""
 

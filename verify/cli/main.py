@@ -53,8 +53,12 @@ def _explained(error: Exception) -> str:
     if isinstance(error, VerifyError):
         return str(error)
     if isinstance(error, click.UsageError):
-        where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
-        return f"{error.format_message().rstrip('.')}{where}"
+        says = error.format_message().rstrip(".")
+        if error.ctx is None or "Did you mean" in says:
+            return says
+        if says == "Missing command":
+            click.echo(f"{error.ctx.get_help()}\n", err=True)
+        return f"{says}; see `{error.ctx.command_path} --help`"
     if isinstance(error, OSError):
         # Not foreseen where it happened: help that cannot be printed, a full folder for temporary files.
         silence(sys.stdout)
