@@ -166,6 +166,7 @@ class _Rows:
         added = np.stack([along, of_a, *squares, error, of_a + of_b, good, lost])
         self.sums = self.sums + added.sum(axis=(1, 3))
         size = np.maximum(of_a, of_b)
+        # A row that is small beside the others is measured by their usual size: it cancels, and rounds more.
         usual = size.sum() / max(int(good.sum()), 1)
         far = np.sqrt(np.divide(error, np.maximum(size, usual), out=np.zeros_like(error), where=error > 0))
         far[lost] = math.inf
@@ -336,8 +337,10 @@ def _array_parts(layer: _Differences, before: float, *, follows: bool) -> Iterat
     if follows:  # beside what parted before, what a layer is given says nothing of rounding
         limit = _ALIKE * floor
     elif "x" not in sizes and least > _GROWTH * floor:
+        # All three differ by more than rounding may grow in a layer: it was given something else.
         limit = _GROWTH * floor
     else:
+        # Rounding changes q, k and v alike, so the least of them says how much there is.
         limit = _ALIKE * max(floor, min(least, _GROWTH * max(sizes.get("x", least), floor)))
     for name in [name for name in sizes if name != "x"]:
         part = _array_part(layer, name, limit, follows=follows)
@@ -372,6 +375,7 @@ def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> Compa
     is_far = (np.abs(factor) > _SURE * error) & (np.abs(factor) > smallest)
     differs = part.outcome is Agreement.DIFFERS
     heads = part.heads or tuple(np.flatnonzero(is_far).tolist())
+    # Where an array differs by more than rounding, the factor has to explain it: 99% of the squares.
     if not heads or (differs and not all(is_far[head] and explained[head] > 0.99 for head in heads)):
         return part
     ends = [f"{1 + end(factor[list(heads)]):.6g}" for end in (np.min, np.max)]

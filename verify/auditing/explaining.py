@@ -109,10 +109,12 @@ class Search:
         declared, same = self.declared(self.sample, 1.0), np.ones(self.heads)
         intended = float(np.ravel(declared.scale)[0])
         named = named_scales(self.widths, intended)[:12]
+        # Mistakes by name are where minima are likely; -1 is the sign reversed.
         starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
         if (ratio := self._fitted_scale(starts)) is not None:
             yield _AS_DECLARED, ratio
         rows, _ = self._try(_AS_DECLARED, declared)
+        # Least squares: the multiple of the formula's output that is nearest to the recorded one.
         factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][self.head])
         by_factor = Cause(
             f"the output (or its values) is multiplied by {factor:.3g}",

@@ -161,6 +161,7 @@ def pooled(sums: Floats, alike: Any = 1.0) -> tuple[Floats, Floats]:
     along, length, square, mixed, fourth = sums
     known = length > 0
     value = np.divide(along, length, out=np.zeros_like(along), where=known)
+    # Σ(d·e − value·|d|²)², written out. Rows count by |d|²: (Σ|d|²)²/Σ|d|⁴ of equal weight tell as much.
     noise = np.maximum(square - 2 * value * mixed + value**2 * fourth, 0.0)
     many = np.divide(length**2, fourth, out=np.zeros_like(along), where=fourth > 0) / alike
     error, known = np.full_like(along, math.inf), known & (many >= _FEWEST)

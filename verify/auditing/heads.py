@@ -86,6 +86,7 @@ class HeadSums:
         other = FACTOR if direction == SCALE else SCALE
         along, length = self.sums[0], self.sums[1]
         size = np.where(length[:, other] > 0, length[:, other], 1.0)
+        # The slope in a fit of both directions: what the other one explains is taken from each side.
         left = length[:, direction] - self.cross**2 / size
         own = along[:, direction] - along[:, other] * self.cross / size
         value, _ = self.pooled(direction)
@@ -117,6 +118,7 @@ def _alike(rows: Rows, unit: float) -> Floats:
     numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
     steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
     cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
+    # Large primes make of three numbers one that others hardly share.
     codes = cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2]
     most = [np.unique(of_head, return_counts=True)[1].max() for of_head in codes]
     alike: Floats = 2.0 ** np.ceil(np.log2(most))  # to the next power of 2, on the safe side

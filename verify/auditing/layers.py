@@ -130,6 +130,7 @@ class LayerRun:
     def _settle(self) -> None:
         """Where outputs are off, find what explains them, and at which scale."""
         off, moved = self._suspects()
+        # A single row that is off needs no count of rows that are alike; what rows share does.
         if moved.any() or (off & (self.sums.bad == 0)).any():
             self.sums = self._run(self.ratio)
             off, moved = self._suspects()
@@ -140,6 +141,7 @@ class LayerRun:
             if explanations and not explanations[0].does:
                 ratio[head] = explanations[0].ratio
         if (ratio != 1).any():
+            # A scale that does not give all rows of its head is no scale.
             again = self._run(ratio)
             self.ratio = np.where(again.bad == 0, ratio, 1.0)
             self.sums = again if (again.bad == 0).all() else self._run(self.ratio)

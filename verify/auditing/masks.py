@@ -152,6 +152,7 @@ def described(call: Call) -> str:
     if shown.all():
         return "none"
     used = shown.any(axis=0) & (np.ones(keys, bool) if queries != keys else shown.any(axis=1))
+    # The name of a window or chunk has its width, which is that of the row that sees most.
     widest = int(shown.sum(axis=1).max(initial=0))
     for name in ("none", "causal", f"window={max(widest, 1)}", f"chunk={max(widest, 1)}"):
         wanted = intended_mask(name).visible(queries, keys)

@@ -25,9 +25,6 @@ ORIGINS = {
     "unknown": "not known, as queries or keys may have been scaled before the call",
 }
 
-Heads = Annotated[int, Field(ge=0, le=10_000)]
-"""A number of heads; maps have a cell for each, so there is an end to them."""
-
 RESERVED = frozenset(["audit"])
 """What keys of citations start with that are no layer's."""
 
@@ -113,8 +110,8 @@ class LayerRecord(Record):
 
     id: Slug
     name: Line
-    heads: Heads
-    key_heads: Heads
+    heads: Count
+    key_heads: Count
     d_k: Count
     d_v: Count | None
     calls: Count = 0

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from verify.evidence.audits import Heads, counted, heads_in_words, together
+from verify.evidence.audits import counted, heads_in_words, together
 from verify.evidence.records import Record, Sealed
 from verify.evidence.runs import Tool
 from verify.evidence.texts import Count, Digest, Line, Many, Moment, Positive, Slug
@@ -24,6 +24,9 @@ class Agreement(StrEnum):
     DIFFERS = "differs"
     FOLLOWS = "follows"
     UNKNOWN = "not known"
+
+
+_IN_WORDS = {"x": "its input x", "out": "its output"}
 
 
 class ComparedPart(Record):
@@ -62,8 +65,8 @@ class ComparedLayer(Record):
 
     name: Line
     other: Line = ""
-    heads: Heads
-    key_heads: Heads
+    heads: Count
+    key_heads: Count
     calls: Count
     rows: Count
     parts: Many[ComparedPart]
@@ -126,7 +129,7 @@ class ComparisonRecord(Sealed):
         alike: dict[tuple[str, str], list[str]] = {}
         for layer in self.differing:
             for part in layer.of(Agreement.DIFFERS):
-                text = f"{part.name} differs: {part}"
+                text = f"{_IN_WORDS.get(part.name, part.name)} differs: {part}"
                 alike.setdefault((layer.heads_of(part), text), []).append(layer.name)
         for (heads, text), names in alike.items():
             yield f"✗ {', '.join(filter(None, (together(names), heads)))}: {text}"
