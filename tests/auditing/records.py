@@ -7,7 +7,6 @@ from typing import Any
 from verify.evidence import Tool
 from verify.evidence.audits import (
     AuditRecord,
-    AuditSettings,
     Finding,
     Intention,
     Judgement,
@@ -44,7 +43,6 @@ def bad(layers: int = 4, heads: int = 4) -> AuditRecord:
 def _audit(layers: list[LayerRecord], **more: Any) -> AuditRecord:
     return AuditRecord(
         tool=Tool(version="0.1.0"),
-        settings=AuditSettings(),
         source="rec/",
         layers=tuple(layers),
         environment={"python": "3.12.3", "numpy": "2.4.6", "torch": "2.15.0"},

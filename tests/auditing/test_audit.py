@@ -69,6 +69,16 @@ def test_numbers_that_are_none_are_found(fault: Fault) -> None:
     assert is_caught(fault, finding), f"{finding.judgement}: {finding.cause or finding.reason}"
 
 
+def test_causes_are_sought_among_infinite_numbers_without_a_warning() -> None:
+    """A key is infinite and the other sequence's output wrong: both are refuted; warnings are errors."""
+    sound = attended(sequences=2)
+    key, output = np.array(sound.key), np.array(sound.output)
+    key[0, 0, 3, 5] = np.inf
+    output[1] *= np.linspace(1, 2, output.shape[-1], dtype=np.float32)
+    findings = of_calls(replace(sound, key=key, output=output))
+    assert findings["overflow"].judgement is findings["formula"].judgement is Judgement.REFUTED
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("what", CORRECT)
 def test_correct_attention_passes(what: str, dtype: str) -> None:

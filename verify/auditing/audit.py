@@ -5,6 +5,7 @@ import math
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, SupportsFloat
@@ -15,13 +16,12 @@ from verify.auditing.files import load
 from verify.auditing.findings import findings, score_summaries
 from verify.auditing.layers import LayerRun
 from verify.auditing.masks import intended_mask as mask_of
-from verify.auditing.recording import ARRAYS, Array, Call, Layer, Recording
+from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording
 from verify.auditing.scales import scale_expression
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import (
     RESERVED,
     AuditRecord,
-    AuditSettings,
     Intention,
     Judgement,
     LayerRecord,
@@ -72,8 +72,7 @@ def audit(
     begun = time.perf_counter()
     if intended_mask:
         mask_of(intended_mask)
-    meant = None if intended is None else scale_expression(str(intended)).text
-    settings = AuditSettings(intended=meant, mask=intended_mask)
+    meant = None if intended is None else Intended(scale_expression(str(intended)).text, "given")
     arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias, "sink": sink}
     numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
@@ -90,11 +89,11 @@ def audit(
     with threadpool_limits(limits=1, user_api="blas"):
         for layer in recording.layers:
             name = _slug(layer.name, {record.id for record in layers})
-            layers.append(_record(LayerRun(layer, settings), name))
+            asked = replace(layer, intended=meant or layer.intended, mask=intended_mask or layer.mask)
+            layers.append(_record(LayerRun(asked), name))
     left_out = list(_left_out(recording, layers))
     return AuditRecord(
         tool=Tool(version=__version__),
-        settings=settings,
         source=one_line(recording.source),
         layers=tuple(layers),
         left_out=tuple(text for _, text in left_out),
@@ -157,7 +156,7 @@ def _record(run: LayerRun, name: str) -> LayerRecord:
         origin=run.intended.origin,
         where=_plain(run.intended.where),
     )
-    declared = {"mask": " or ".join(run.masks), "intended mask": run.mask}
+    declared = {"mask": " or ".join(run.masks), "intended mask": layer.mask}
     return LayerRecord(
         id=name,
         name=one_line(layer.name),

@@ -53,6 +53,8 @@ class Search:
     ) -> None:
         self.calls, self.declared, self.widths = calls, declared, widths
 
+    # What is tried may be of any size, and what was recorded may be infinite: neither is worth a warning.
+    @np.errstate(all="ignore")
     def explain(self, sums: HeadSums, off: Any) -> dict[int, list[Explanation]]:
         """Return for each head that is ``off`` what gives its output in all rows, the nearest first.
 

@@ -64,7 +64,7 @@ def _mask(run: LayerRun) -> dict[str, Any] | None:
         "band": (None, 0.0),
     }
     if wrong is not None:
-        cause, fix = wrong.text, f"give the call the mask that was meant, {run.mask}"
+        cause, fix = wrong.text, f"give the call the mask that was meant, {run.layer.mask}"
         if wrong.is_cut:
             cause += ": the causal mask is aligned at the first key"
             fix = "align the mask at the last key: with a cache the last query is that of the last key"

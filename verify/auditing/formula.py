@@ -44,9 +44,6 @@ SINGLE = 2.0**-24
 SCALE, FACTOR, HIDDEN = range(3)
 """Directions: the scale, relative; a factor of the output, relative; the weight of hidden keys."""
 
-ANY_SIZE = np.errstate(over="ignore", invalid="ignore")
-"""A tried formula may give any output, of which sums overflow."""
-
 _PIECE = 1 << 17  # scores of a piece: 1 MB, so that it stays in the processor's cache with all made of it
 _NEVER = -1e30  # the score of a hidden key; its exponential is 0, and 0 times it is no NaN
 _FAR_ABOVE = 30.0  # hidden keys count as at most so far above those that are seen
@@ -169,7 +166,6 @@ def pooled(sums: Floats, alike: Any = 1.0) -> tuple[Floats, Floats]:
     return value, error
 
 
-@ANY_SIZE
 def pool(rows: Rows, direction: int, use: Flags) -> tuple[Floats, Floats]:
     """Return for each head the multiple of a direction that errors of rows have, and its standard error."""
     return pooled(moments(rows, use)[..., direction])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.auditing.formula import ANY_SIZE, FACTOR, HIDDEN, SCALE, SINGLE, Rows, moments, pooled
+from verify.auditing.formula import FACTOR, HIDDEN, SCALE, SINGLE, Rows, moments, pooled
 
 Floats = NDArray[np.float64]
 
@@ -21,6 +21,7 @@ ERRORS = 4.0
 LEVEL = 0.999936
 """Probability of a normal number within them."""
 
+_ANY_SIZE = np.errstate(over="ignore", invalid="ignore")  # a tried formula may give any output
 _ROUNDINGS = 4.0  # up to which rows are alike
 _MOST_OFF = 1e6  # misfit of a row at most, so that sums of it are finite
 
@@ -40,7 +41,7 @@ class HeadSums:
         self.room, self.cross, self.misfit, self.drift = np.zeros((4, heads))
         self.alike = np.ones(heads)
 
-    @ANY_SIZE
+    @_ANY_SIZE
     def add(self, rows: Rows, places: Any, unit: float | None = None) -> None:
         """Add a call whose sequences have the numbers ``places`` among the layer's.
 
@@ -65,7 +66,7 @@ class HeadSums:
         if unit is not None:
             self.alike = np.maximum(self.alike, _alike(rows, unit))
 
-    @ANY_SIZE
+    @_ANY_SIZE
     def pooled(self, direction: int) -> tuple[Floats, Floats]:
         """Return the multiple of a direction that errors have, and its standard error."""
         return pooled(self.sums[:, :, direction], self.alike)
@@ -80,7 +81,7 @@ class HeadSums:
         drift = np.divide(self.drift, length, out=np.zeros_like(value), where=worst < math.inf)
         return value, np.minimum(ERRORS * error + drift, worst), error
 
-    @ANY_SIZE
+    @_ANY_SIZE
     def beside(self, direction: int) -> Floats:
         """Return the multiple of the scale's or the factor's direction, beside that of the other."""
         other = FACTOR if direction == SCALE else SCALE
@@ -93,7 +94,7 @@ class HeadSums:
         np.divide(own, left, out=value, where=left > 1e-9 * length[:, direction])
         return value
 
-    @ANY_SIZE
+    @_ANY_SIZE
     def factor(self, unit: float) -> Floats:
         """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from verify.auditing.recording import ARRAYS, Call, Intended, Layer, check_call
 from verify.auditing.scales import DEFAULT, Widths, scale_expression
 from verify.errors import RecordingError, SettingsError
 from verify.text.escapes import one_line
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import AuditSettings
 
 NEAR = 0.25
 """Share of a type's largest number beyond which products are warned of."""
@@ -39,21 +36,19 @@ class LayerRun:
         RecordingError: it has no call, or arrays do not fit each other.
     """
 
-    def __init__(self, layer: Layer, settings: AuditSettings) -> None:
+    def __init__(self, layer: Layer) -> None:
         first = next(iter(layer.calls), None)
         if first is None:
             raise RecordingError(f"layer {layer.name}: has no calls; record again")
         self.layer, self.place = layer, f"layer {one_line(layer.name)}"
         check_call(first, self.place)
-        given = None if settings.intended is None else Intended(settings.intended, "given")
-        self.intended = given or layer.intended or Intended(DEFAULT, "default")
+        self.intended = layer.intended or Intended(DEFAULT, "default")
         self.expression = scale_expression(self.intended.expression)
         _, self.heads, _, self.d_k = map(int, first.query.shape)
         self.key_heads = int(first.key.shape[1])
         self.d_v = None if first.value is None else int(first.value.shape[3])
         self.dtype, self.unit = dtype_of(first), 0.0
-        self.mask = settings.mask or layer.mask
-        self.meant = intended_mask(self.mask) if self.mask else None
+        self.meant = intended_mask(layer.mask) if layer.mask else None
         padded = {} if self.d_v in (None, self.d_k) else {"width of the values": self.d_v}
         self.widths = Widths(self.d_k, self.heads, layer.width, padded | dict(layer.padded))
         self.calls = self.sequences = self.blind = self.keys = 0

@@ -129,13 +129,6 @@ class LayerRecord(Record):
     notes: Many[Text] = ()
 
 
-class AuditSettings(Record):
-    """What was asked of the audit: the intended scale, None where it was not given, and mask."""
-
-    intended: Code | None = None
-    mask: Line = ""
-
-
 class AuditRecord(Sealed):
     """The whole result of an audit, as ``audit.json`` holds it.
 
@@ -148,7 +141,6 @@ class AuditRecord(Sealed):
 
     schema_version: Literal[3] = Field(default=3, alias="audit_schema")
     tool: Tool
-    settings: AuditSettings
     source: Line
     layers: Many[LayerRecord]
     left_out: Many[Text] = ()
