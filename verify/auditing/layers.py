@@ -79,24 +79,24 @@ class LayerRun:
             count += 1
             call = in_memory(recorded)
             check_call(call, self.place)
-            for name, added in (("bias", call.bias), ("sink", call.sink)):
-                if added is not None and not np.all(to_numpy(added) < math.inf):
-                    raise RecordingError(
-                        f"{self.place}: {name} holds NaN or +inf; give -inf where a key is hidden"
-                    )
-            if call.softcap is not None and not 0 < call.softcap < math.inf:
-                raise RecordingError(
-                    f"{self.place}: softcap {call.softcap!r}: give a number above 0, or none"
-                )
-            for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
-                if (array.shape[1], array.shape[3]) != (heads, self.d_k):
-                    raise RecordingError(
-                        f"{self.place}: {name} has {array.shape[1]} heads of {array.shape[3]} dimensions, "
-                        f"and in earlier calls {heads} of {self.d_k}; record different shapes under "
-                        "different names"
-                    )
+            if problem := next(self._problems(call), ""):
+                raise RecordingError(f"{self.place}: {problem}")
             yield call
         self.calls = count
+
+    def _problems(self, call: Call) -> Iterator[str]:
+        """Yield what is wrong with the numbers of a call, or with its shape beside that of earlier calls."""
+        for name, added in (("bias", call.bias), ("sink", call.sink)):
+            if added is not None and not np.all(to_numpy(added) < math.inf):
+                yield f"{name} holds NaN or +inf; give -inf where a key is hidden"
+        if call.softcap is not None and not 0 < call.softcap < math.inf:
+            yield f"softcap {call.softcap!r}: give a number above 0, or none"
+        for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
+            if (array.shape[1], array.shape[3]) != (heads, self.d_k):
+                yield (
+                    f"{name} has {array.shape[1]} heads of {array.shape[3]} dimensions, and in earlier calls "
+                    f"{heads} of {self.d_k}; record different shapes under different names"
+                )
 
     def _declared(self, call: Call, ratio: Any) -> Formula:
         """Return the formula of a call at the scale that it was given, else as intended, times ratio."""
