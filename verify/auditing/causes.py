@@ -172,13 +172,6 @@ def _bias_last(given: _Declared) -> Any:
     return given.bias.any() and given.weighing(weigh, mask=~given.hidden, bias=None, causal=False)
 
 
-def _mask_last(given: _Declared) -> Any:
-    def weigh(scores: Any, hidden: Any) -> Any:
-        return _hide(softmax(scores), hidden, 0.0)
-
-    return given.hidden.any() and given.having(weigh=weigh)
-
-
 def _cap_last(given: _Declared) -> Any:
     def weigh(scores: Any, hidden: Any) -> Any:
         return softmax(given.cap * np.tanh(_hide(scores, hidden, -np.inf) / given.cap))
@@ -223,6 +216,11 @@ def _tiled(given: _Declared) -> Any:
     heads = np.arange(given.heads) % (key_heads := given.key.shape[1])
     is_grouped = 1 < key_heads < given.heads
     return is_grouped and given.having(key=given.key[:, heads], value=given.value[:, heads])
+
+
+def _of(**makers: Callable[[Any], Any]) -> Change:
+    """Return the change that makes arrays by these functions of what the call has."""
+    return lambda given: given.having(**{name: make(getattr(given, name)) for name, make in makers.items()})
 
 
 def _reshaped(array: Any) -> Any:
@@ -293,7 +291,10 @@ _CHANGES: dict[str, dict[str, Change]] = {
     "scale the products first, then cap them, then add bias and mask, then apply the softmax": {
         "the bias (or mask) is multiplied by the scale": lambda given: given.biased(given.scale),
         "the bias is added after the softmax": _bias_last,
-        "the mask is applied after the softmax, and weights are not normalised again": _mask_last,
+        "the mask is applied after the softmax, and weights are not normalised again": lambda given: (
+            given.hidden.any()
+            and given.having(weigh=lambda scores, hidden: _hide(softmax(scores), hidden, 0.0))
+        ),
         "the soft-cap is lost": lambda given: given.cap and given.having(softcap=None),
         "the soft-cap is applied before the scale": lambda given: (
             given.cap and given.having(softcap=given.cap * abs(given.scale))
@@ -325,12 +326,8 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "the scale is multiplied by ln n, n the keys that a query sees": _times_log_of_keys
     },
     _TRANSPOSE: {
-        "keys are reshaped where they should be transposed": lambda given: given.having(
-            key=_reshaped(given.key)
-        ),
-        "values are reshaped where they should be transposed": lambda given: given.having(
-            value=_reshaped(given.value)
-        ),
+        "keys are reshaped where they should be transposed": _of(key=_reshaped),
+        "values are reshaped where they should be transposed": _of(value=_reshaped),
     },
     "take keys and values of the same position, in their own places": {
         "keys are those of the token before": lambda given: given.having(key=np.roll(given.key, 1, 2)),
@@ -343,9 +340,7 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "queries and keys are exchanged": lambda given: given.placed(query=given.key, key=given.query),
     },
     "record them after they are normalised": {
-        "queries and keys are normalised first": lambda given: given.having(
-            query=_unit(given.query), key=_unit(given.key)
-        ),
+        "queries and keys are normalised first": _of(query=_unit, key=_unit),
     },
     "repeat each key head in a row, as torch.repeat_interleave does": {
         "grouped heads are tiled: query head i reads key head i mod h_k": _tiled,
@@ -354,11 +349,9 @@ _CHANGES: dict[str, dict[str, Change]] = {
 
 
 _RESHAPED_OUTPUTS: dict[str, Change] = {
-    "the output is reshaped to [token, head] where it should be transposed": lambda given: given.having(
-        output=_by_token(given.output)
-    ),
-    "the output is reshaped from [head, token] where it should be transposed": lambda given: given.having(
-        output=given.output.swapaxes(1, 2).reshape(given.output.shape)
+    "the output is reshaped to [token, head] where it should be transposed": _of(output=_by_token),
+    "the output is reshaped from [head, token] where it should be transposed": _of(
+        output=lambda output: output.swapaxes(1, 2).reshape(output.shape)
     ),
 }
 # Coarser arithmetic is the declared formula with a larger rounding error, so only the bound grows.
