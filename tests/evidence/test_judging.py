@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 
-from tests.report.builders import check_that_is, control_that_is
+from tests.report.builders import check, check_that_is, control_that_is, exact_check
 from tests.strategies import examples, floats, spans
 from verify.errors import SettingsError
 from verify.evidence import Proof, Verdict
@@ -113,7 +113,12 @@ class TestOfClaim:
         vague, other = check_that_is(UNDECIDED, "vague"), good.model_copy(update={"origin": "set"})
         unmeasured = "derived, but no check measures what is derived"
         cases = [
-            (Proof.DERIVED, [good, check_that_is(REFUTED, "off")], [wrong], "by off"),
+            (
+                Proof.DERIVED,
+                [good, check_that_is(REFUTED, "off"), check("far", 130, 64), exact_check("e", 1.0, "1", "p")],
+                [wrong],
+                "by far (measured 130.00, predicted 64: 2 times as large), and by off",
+            ),
             (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
             (Proof.DERIVED, [], [], "nothing was measured, or no negative control was judged"),
             (Proof.DERIVED, [good], [control_that_is(CONFIRMED, "w")], "negative control not rejected: w"),

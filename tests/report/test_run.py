@@ -150,7 +150,7 @@ def test_what_is_given_is_printed() -> None:
     [
         (63.9, 128.0, "=", "is 63.90, not 128: off by 50%"),
         (-1.0, -3.0, "=", "is −1.0000, not −3: off by 67%"),
-        (6.0, 1.0, "=", "is 6.0000, not 1: off by 500%"),
+        (6.0, 1.0, "=", "is 6.0000, not 1: 6 times as large"),
         (0.5, 0.0, "=", "is 0.5000, not 0"),
         (2.5, 2.0, "≤", "is 2.5000, above the bound 2: off by 25%"),
         (1.5, 2.0, "≥", "is 1.5000, below the bound 2: off by 25%"),

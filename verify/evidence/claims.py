@@ -28,8 +28,8 @@ from verify.evidence.texts import (
     Text,
 )
 from verify.evidence.verdicts import Proof, Verdict
+from verify.text import numbers
 from verify.text.escapes import for_html
-from verify.text.numbers import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,6 +110,12 @@ class Check(Record):
         """How far the band reaches from the prediction, in the quantity's units."""
         return next(abs(end - self.prediction) for end in self.band if end is not None)
 
+    @property
+    def deviation(self) -> float:
+        """How far the estimate lies from the prediction, in half-widths of the band."""
+        distance = abs(self.estimate - self.prediction)
+        return distance / self.half_width if self.half_width else math.inf if distance else 0.0
+
 
 class ControlRecord(Record):
     """A deliberately wrong version of the claim; it is in order only when its verdict is refuted.
@@ -149,59 +155,51 @@ def _judged(finding: Check | ControlRecord, *, exact: bool) -> Verdict:
     return judge(finding.interval, finding.prediction, within, reliable=not finding.doubt)
 
 
-_DERIVED = {
-    Proof.PROVED: "proved; ",
-    Proof.DERIVED: "derived; ",
-    Proof.CITING: "derived, citing a theorem; ",
-}
-_KINDS = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
-
-
 def claim_verdict(
     proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
-    refuted, approximate = (
-        ", ".join(check.id for check in checks if check.verdict is verdict)
-        for verdict in (Verdict.REFUTED, Verdict.APPROXIMATE)
-    )
-    undecided = "; ".join(
-        f"{check.id} ({check.reason})" if check.reason else check.id
-        for check in checks
-        if check.verdict is Verdict.UNDECIDED
-    )
-    standing = ", ".join(control.id for control in controls if control.verdict is not Verdict.REFUTED)
-    unmeasured = not checks or not controls
-    failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
-    cases = (
-        (proof is Proof.FAILED, Verdict.UNDECIDED, failed),
-        (unmeasured, Verdict.UNDECIDED, "nothing was measured, or no negative control was judged"),
-        (refuted, Verdict.REFUTED, f"by {refuted}"),
-        (standing, Verdict.UNDECIDED, f"negative control not rejected: {standing}"),
-        (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
-        (
-            approximate,
+    if proof is Proof.FAILED:
+        return Verdict.UNDECIDED, f"the derivation failed, so nothing was drawn: {proof_reason}"
+    if not checks or not controls:
+        return Verdict.UNDECIDED, "nothing was measured, or no negative control was judged"
+    refuted = [check for check in checks if check.verdict is Verdict.REFUTED]
+    if refuted:
+        worst, *others = sorted(refuted, key=lambda check: -check.deviation)
+        shown = numbers.estimate(worst.estimate, worst.standard_error, worst.interval)
+        expected = numbers.beside(worst.prediction, worst.standard_error)
+        sign = "" if worst.relation == "=" else f"{worst.relation} "
+        how = "computed" if worst.method == "exact" else "measured"
+        reason = f"by {worst.id} ({how} {shown.alone}, predicted {sign}{expected}"
+        if apart := numbers.apart(worst.estimate, worst.prediction):
+            reason += f": {apart}"
+        also = f", and by {', '.join(check.id for check in others)}" if others else ""
+        return Verdict.REFUTED, f"{reason}){also}"
+    if standing := [control.id for control in controls if control.verdict is not Verdict.REFUTED]:
+        return Verdict.UNDECIDED, f"negative control not rejected: {', '.join(standing)}"
+    if undecided := [check for check in checks if check.verdict is Verdict.UNDECIDED]:
+        why = (f"{check.id} ({check.reason})" if check.reason else check.id for check in undecided)
+        return Verdict.UNDECIDED, f"undecided at the largest sample: {'; '.join(why)}"
+    if near := [check.id for check in checks if check.verdict is Verdict.APPROXIMATE]:
+        return (
             Verdict.APPROXIMATE,
-            f"within tolerance, but the exact value is excluded: {approximate}",
-        ),
-    )
-    for applies, verdict, reason in cases:
-        if applies:
-            return verdict, reason
-    return Verdict.CONFIRMED, _success(proof, checks, len(controls))
-
-
-def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
-    """Return such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected"."""
-    counts = {name: sum(check.method == method for check in checks) for method, name in _KINDS.items()}
-    *others, last = (counted(number, name) for name, number in counts.items() if number)
-    agreeing = f"{', '.join(others)} and {last}" if others else last
-    verb = "agrees" if len(checks) == 1 else "agree"
-    derived = _DERIVED.get(proof, "")
+            f"within tolerance, but the exact value is excluded: {', '.join(near)}",
+        )
+    # Such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected".
+    kinds = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
+    many = {name: sum(check.method == method for check in checks) for method, name in kinds.items()}
+    *most, last = (numbers.counted(count, name) for name, count in many.items() if count)
+    agreeing = f"{', '.join(most)} and {last}" if most else last
+    grade = {Proof.PROVED: "proved", Proof.DERIVED: "derived", Proof.CITING: "derived, citing a theorem"}
+    derived = f"{grade[proof]}; " if proof in grade else ""
     # A likely mistake: another quantity is measured than the chain is about.
     if derived and not any(check.origin == "derived" for check in checks if check.method != "fit"):
-        derived = derived.replace("; ", ", but no check measures what is derived; ")
-    return f"{derived}{agreeing} {verb}, {counted(controls, 'wrong version')} rejected"
+        derived = f"{grade[proof]}, but no check measures what is derived; "
+    verb, rejected = (
+        "agrees" if len(checks) == 1 else "agree",
+        numbers.counted(len(controls), "wrong version"),
+    )
+    return Verdict.CONFIRMED, f"{derived}{agreeing} {verb}, {rejected} rejected"
 
 
 class OrdinaryFit(Record):
@@ -360,16 +358,12 @@ class ClaimRecord(Record):
     @computed_property
     def verdict(self) -> Verdict:
         """What derivation, checks and controls come to."""
-        return self._judged[0]
+        return claim_verdict(self.derivation.status, self.derivation.reason, self.checks, self.controls)[0]
 
     @computed_property
     def reason(self) -> str:
         """Why, in one sentence."""
-        return self._judged[1]
-
-    @property
-    def _judged(self) -> tuple[Verdict, str]:
-        return claim_verdict(self.derivation.status, self.derivation.reason, self.checks, self.controls)
+        return claim_verdict(self.derivation.status, self.derivation.reason, self.checks, self.controls)[1]
 
     def check(self, name: str) -> Check:
         """Return the check of this id.

@@ -4,21 +4,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import Any
+from typing import Any, NamedTuple
 
 from verify.evidence.audits import Finding, Judgement, LayerRecord
 from verify.evidence.claims import Check, ControlRecord, Setting
+from verify.evidence.judging import ends_of
 from verify.evidence.verdicts import Outcome, Proof, Verdict
 from verify.text import numbers
 from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed
 
 Judged = Verdict | Proof | Outcome | Judgement
-Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
 
 
-@dataclass(frozen=True, slots=True)
-class Badge:
+class Badge(NamedTuple):
     """A verdict as shown: ``mark`` names its drawn sign, ``tone`` its colour, ``word`` what is read."""
 
     mark: str
@@ -26,7 +25,7 @@ class Badge:
     word: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tally:
     """How often a verdict occurs."""
 
@@ -127,24 +126,20 @@ def rounding_error(check: Check) -> str:
     return numbers.small(check.estimate) if only_rounding and check.estimate <= check.tolerance else ""
 
 
-def allowance_text(check: Check) -> str:
-    """Return what an exact check allows for, such as ``to 1×10⁻¹² for rounding``; empty for any other."""
-    exact = check.method == "exact" and check.tolerance
-    return f"to {numbers.small(check.tolerance)} for {check.tolerance_of}" if exact else ""
-
-
 def tolerance_text(check: Check, *, with_kind: bool = True) -> Prose:
     """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what.
 
-    ``with_kind`` says before it what kind of bound or threshold it is around.
+    That is such as ``to 1×10⁻¹² for rounding``. ``with_kind`` says before it what kind of bound or threshold
+    it is around.
     """
     kind = {"derived": "bound", "computed": "threshold, computed", "set": "threshold, not derived"}
     side = {"=": "", "≤": "upper ", "≥": "lower "}[check.relation]
     bound = side + kind[check.origin] if with_kind and (side or check.is_threshold) else ""
-    if check.method == "exact" or check.tolerance == 0:
-        allowed = allowance_text(check)
-        parts = [bound, allowed] if allowed else [bound or "exact"]
-        return Prose(", ".join(filter(None, parts)))
+    if check.tolerance == 0:
+        return Prose(bound or "exact")
+    if check.method == "exact":
+        allowed = f"to {numbers.small(check.tolerance)} for {check.tolerance_of}"
+        return Prose(", ".join(filter(None, [bound, allowed])))
     comma = "," if bound and check.is_threshold else ""
     because = f", because {check.tolerance_because}" if check.tolerance_because else ""
     return Prose(f"{bound}{comma} {_allowed(check)}{because}".strip())
@@ -181,7 +176,7 @@ def _allowed(check: Check) -> str:
     of = check.tolerance_of
     if check.is_threshold:
         of = of.replace("the prediction", "the threshold")
-    return f"{sign}{numbers.percent(check.tolerance)} of {of}"
+    return f"{sign}{numbers.tolerance(check.tolerance)} of {of}"
 
 
 def interval95(check: Check) -> tuple[float, float]:
@@ -207,7 +202,7 @@ def largest_deviation(checks: Sequence[Check]) -> str:
     ``bounds only``.
     """
     shares = [
-        (abs(check.estimate - check.prediction) / check.half_width, check.tolerance)
+        (check.deviation, check.tolerance)
         for check in checks
         if check.method != "exact" and check.relation == "=" and check.half_width > 0
     ]
@@ -218,7 +213,7 @@ def largest_deviation(checks: Sequence[Check]) -> str:
     share, tolerance = max(shares)
     percent = 100 * share * tolerance
     worst = f"{numbers.exact(percent, 2)}%" if percent >= _SMALLEST_SHARE else f"below {_SMALLEST_SHARE}%"
-    return f"{worst} of{numbers.NO_BREAK}±{numbers.percent(tolerance)}"
+    return f"{worst} of{numbers.NO_BREAK}±{numbers.tolerance(tolerance)}"
 
 
 def sentence(check: Check, *, derived: bool) -> Prose:
@@ -231,45 +226,41 @@ def sentence(check: Check, *, derived: bool) -> Prose:
     if check.is_threshold:
         name = "threshold"
     wanted = f"the {name} {numbers.beside(check.prediction, check.standard_error)}"
+    allowed = _allowed(check)
+    if check.relation == "=":
+        around = f"{allowed} around {wanted}"
+        if check.tolerance_of == "the prediction":
+            around = f"{wanted} ±{numbers.NO_BREAK}{numbers.tolerance(check.tolerance)}"
+        place = {
+            Verdict.CONFIRMED: f"lies within {allowed} and contains {wanted}",
+            Verdict.APPROXIMATE: f"lies within {around}, but leaves that value itself out",
+            Verdict.REFUTED: f"lies wholly outside {around}",
+            Verdict.UNDECIDED: f"is neither within nor outside {around}",
+        }[check.verdict]
+    else:
+        within, beyond = ("below", "above") if check.relation == "≤" else ("above", "below")
+        allowance = f"{wanted} with its allowance of {allowed}"
+        place = {
+            Verdict.CONFIRMED: f"stays {within} {allowance}",
+            Verdict.REFUTED: f"lies wholly {beyond} {wanted}",
+            Verdict.UNDECIDED: f"lies neither wholly {within} nor wholly {beyond} {allowance}",
+        }[check.verdict]
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
     wide = f"; the tolerance is wide because {check.tolerance_because}" if check.tolerance_because else ""
     return Prose(
         f"{check.quantity}{at}: {shown.with_error}, simultaneous interval {shown.interval} at level "
-        f"{numbers.level(check.level)}; it {_place(check, wanted)}{wide}."
+        f"{numbers.level(check.level)}; it {place}{wide}."
     )
-
-
-def _place(check: Check, wanted: str) -> str:
-    """Return where the interval lies, of a bound on which side of it."""
-    band = _allowed(check)
-    if check.relation == "=":
-        is_relative = check.tolerance_of == "the prediction"
-        within = numbers.percent(check.tolerance)
-        around = f"{wanted} ±{numbers.NO_BREAK}{within}" if is_relative else f"{band} around {wanted}"
-        return {
-            Verdict.CONFIRMED: f"lies within {band} and contains {wanted}",
-            Verdict.APPROXIMATE: f"lies within {around}, but leaves that value itself out",
-            Verdict.REFUTED: f"lies wholly outside {around}",
-            Verdict.UNDECIDED: f"is neither within nor outside {around}",
-        }[check.verdict]
-    within, beyond = ("below", "above") if check.relation == "≤" else ("above", "below")
-    return {
-        Verdict.CONFIRMED: f"stays {within} {wanted} with its allowance of {band}",
-        Verdict.REFUTED: f"lies wholly {beyond} {wanted}",
-        Verdict.UNDECIDED: f"lies neither wholly {within} nor wholly {beyond} {wanted} with its allowance of "
-        f"{band}",
-    }[check.verdict]
 
 
 def _margin(check: Check) -> float:
     """Return how far the interval stays from the edge of the band, as a share of the band's half width."""
     if check.half_width == 0:
         return 0.0
-    low, high = check.band
-    ends = ((high, check.interval[1], 1), (low, check.interval[0], -1))
-    inside = min(sign * (edge - end) for edge, end, sign in ends if edge is not None)
-    return inside / check.half_width if check.verdict is not Verdict.REFUTED else -inside / check.half_width
+    least, most = ends_of(check.band)
+    inside = min(most - check.interval[1], check.interval[0] - least) / check.half_width
+    return -inside if check.verdict is Verdict.REFUTED else inside
 
 
 def _setting(key: str, value: Setting) -> str:
@@ -293,10 +284,11 @@ def most_serious(findings: Iterable[Finding]) -> Judgement:
 
 def summary(layer: LayerRecord) -> str:
     """Return a layer's shape, what was seen of it, and the scale that was intended, as prose."""
-    intention = layer.intention
+    intention, (low, high) = layer.intention, layer.tokens
+    tokens = numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
     computed = ", ".join(filter(None, [layer.dtype, layer.backend]))
     return (
-        f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens_of(layer)} tokens; "
+        f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens} tokens; "
         f"{as_prose(computed)}; intended scale "
         f"{as_prose(intention.expression)} = {numbers.exact(intention.value, 6)}."
     )
@@ -306,20 +298,13 @@ def shape_of(layer: LayerRecord) -> str:
     """Return heads and widths, such as ``12 heads (keys 4), d_k 64``."""
     keys = f" ({numbers.count(layer.key_heads)} for keys)" if layer.key_heads != layer.heads else ""
     values = f", $d_v$ = {numbers.count(layer.d_v)}" if layer.d_v not in {None, layer.d_k} else ""
-    heads = "head" if layer.heads == 1 else "heads"
-    return f"{numbers.count(layer.heads)} {heads}{keys}, $d_k$ = {numbers.count(layer.d_k)}{values}"
+    return f"{numbers.counted(layer.heads, 'head')}{keys}, $d_k$ = {numbers.count(layer.d_k)}{values}"
 
 
-def tokens_of(layer: LayerRecord) -> str:
-    """Return how many tokens a sequence has."""
-    low, high = layer.tokens
-    return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
+def figures(finding: Finding) -> tuple[str, str, str, str]:
+    """Return a finding's estimate, standard error and interval to the digit that its error allows.
 
-
-def figures(finding: Finding) -> Texts:
-    """Return the numbers of one finding to the digit that its error allows, four at most.
-
-    An open end is infinite. An interval is rounded outwards.
+    They have four digits at most. An open end is infinite. An interval is rounded outwards.
     """
     value, (low, high) = finding.estimate, finding.interval
     if value is None:

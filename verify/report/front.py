@@ -122,7 +122,7 @@ def failures(record: RunRecord) -> Iterator[Failure]:
             yield Failure(claim.id, Prose(short), Prose(closed(claim.derivation.reason)))
         refuted = [check for check in claim.checks if check.verdict is Verdict.REFUTED]
         if claim.verdict is Verdict.REFUTED and refuted:
-            check = decisive_check(refuted) or refuted[0]
+            check = max(refuted, key=lambda check: check.deviation)
             short = f"{check.quantity}{at_settings(check)} is {value_of(check)}, {_by_how_much(check)}"
             whole = sentence(check, derived=claim.derivation.status.stands) if check.method != "exact" else ""
             if len(refuted) > 1:
@@ -139,10 +139,7 @@ def _by_how_much(check: Check) -> str:
     """Return what was predicted, and how far the estimate is from it: as a share of it, but for zero."""
     wanted = numbers.beside(check.prediction, check.standard_error)
     named = {"=": f"not {wanted}", "≤": f"above the bound {wanted}", "≥": f"below the bound {wanted}"}
-    if not check.prediction:
-        return named[check.relation]
-    share = check.estimate / check.prediction
-    return f"{named[check.relation]}: off by {numbers.exact(100 * abs(share - 1), 2)}%"
+    return ": ".join(filter(None, [named[check.relation], numbers.apart(check.estimate, check.prediction)]))
 
 
 def numbers_of(claim: ClaimRecord, most: int) -> tuple[KeyNumber, ...]:
@@ -182,5 +179,5 @@ def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
         predicted=predicted(check, check.standard_error),
         estimate=value_of(check) if is_exact else measured.with_error,
         interval="exact" if is_exact else measured.interval,
-        tolerance="" if is_exact else f"{sign}{numbers.percent(check.tolerance)}",
+        tolerance="" if is_exact else f"{sign}{numbers.tolerance(check.tolerance)}",
     )

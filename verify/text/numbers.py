@@ -169,6 +169,23 @@ def percent(value: float) -> str:
     return _to_digits(value * 100, 4) + "%"
 
 
+def tolerance(value: float) -> str:
+    """Return a tolerance as a percentage: a third of 1%, whose digits do not end, as ``0.33%``."""
+    digits = 4 if abs(float(f"{value:.4g}") - value) < 1e-9 * value else 2
+    return _to_digits(value * 100, digits) + "%"
+
+
+def apart(value: float, expected: float) -> str:
+    """Return how far a value is from what was expected, ``off by 48%`` or ``6 times as large``.
+
+    Nothing beside an expected 0, of which there is no share.
+    """
+    if not expected:
+        return ""
+    ratio = value / expected
+    return f"{exact(ratio, 2)} times as large" if ratio >= 2 else f"off by {exact(100 * abs(ratio - 1), 2)}%"
+
+
 def power(value: float) -> str:
     """Return a probability of detection, never rounded up to certainty."""
     if value > 0.9999:
