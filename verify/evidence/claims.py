@@ -159,47 +159,52 @@ def claim_verdict(
     proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
-    if proof is Proof.FAILED:
-        return Verdict.UNDECIDED, f"the derivation failed, so nothing was drawn: {proof_reason}"
-    if not checks or not controls:
-        return Verdict.UNDECIDED, "nothing was measured, or no negative control was judged"
-    refuted = [check for check in checks if check.verdict is Verdict.REFUTED]
-    if refuted:
-        worst, *others = sorted(refuted, key=lambda check: -check.deviation)
-        shown = numbers.estimate(worst.estimate, worst.standard_error, worst.interval)
-        expected = numbers.beside(worst.prediction, worst.standard_error)
-        sign = "" if worst.relation == "=" else f"{worst.relation} "
-        how = "computed" if worst.method == "exact" else "measured"
-        reason = f"by {worst.id} ({how} {shown.alone}, predicted {sign}{expected}"
-        if apart := numbers.apart(worst.estimate, worst.prediction):
-            reason += f": {apart}"
-        also = f", and by {', '.join(check.id for check in others)}" if others else ""
-        return Verdict.REFUTED, f"{reason}){also}"
-    if standing := [control.id for control in controls if control.verdict is not Verdict.REFUTED]:
-        return Verdict.UNDECIDED, f"negative control not rejected: {', '.join(standing)}"
-    if undecided := [check for check in checks if check.verdict is Verdict.UNDECIDED]:
+    if proof is Proof.FAILED or not checks or not controls:
+        failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
+        unmeasured = "nothing was measured, or no negative control was judged"
+        return Verdict.UNDECIDED, failed if proof is Proof.FAILED else unmeasured
+    of = {verdict: [check for check in checks if check.verdict is verdict] for verdict in Verdict}
+    if refuted := of[Verdict.REFUTED]:
+        return Verdict.REFUTED, _refutation(refuted)
+    if standing := ", ".join(control.id for control in controls if control.verdict is not Verdict.REFUTED):
+        return Verdict.UNDECIDED, f"negative control not rejected: {standing}"
+    if undecided := of[Verdict.UNDECIDED]:
         why = (f"{check.id} ({check.reason})" if check.reason else check.id for check in undecided)
         return Verdict.UNDECIDED, f"undecided at the largest sample: {'; '.join(why)}"
-    if near := [check.id for check in checks if check.verdict is Verdict.APPROXIMATE]:
-        return (
-            Verdict.APPROXIMATE,
-            f"within tolerance, but the exact value is excluded: {', '.join(near)}",
-        )
-    # Such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected".
+    if near := ", ".join(check.id for check in of[Verdict.APPROXIMATE]):
+        return Verdict.APPROXIMATE, f"within tolerance, but the exact value is excluded: {near}"
+    return Verdict.CONFIRMED, _success(proof, checks, len(controls))
+
+
+def _refutation(refuted: Sequence[Check]) -> str:
+    """Return such as "by at-d64 (measured 130.0, predicted 64: 2 times as large), and by at-d16"."""
+    worst, *others = sorted(refuted, key=lambda check: -check.deviation)
+    shown = numbers.estimate(worst.estimate, worst.standard_error, worst.interval)
+    expected = numbers.beside(worst.prediction, worst.standard_error)
+    how = "computed" if worst.method == "exact" else "measured"
+    sides = (
+        f"{how} {shown.alone}, predicted {'' if worst.relation == '=' else worst.relation + ' '}{expected}"
+    )
+    apart = ": ".join(filter(None, [sides, numbers.apart(worst.estimate, worst.prediction)]))
+    also = f", and by {', '.join(check.id for check in others)}" if others else ""
+    return f"by {worst.id} ({apart}){also}"
+
+
+_GRADES = {Proof.PROVED: "proved", Proof.DERIVED: "derived", Proof.CITING: "derived, citing a theorem"}
+
+
+def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
+    """Return such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected"."""
     kinds = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
     many = {name: sum(check.method == method for check in checks) for method, name in kinds.items()}
     *most, last = (numbers.counted(count, name) for name, count in many.items() if count)
     agreeing = f"{', '.join(most)} and {last}" if most else last
-    grade = {Proof.PROVED: "proved", Proof.DERIVED: "derived", Proof.CITING: "derived, citing a theorem"}
-    derived = f"{grade[proof]}; " if proof in grade else ""
+    verb, grade = "agrees" if len(checks) == 1 else "agree", _GRADES.get(proof, "")
     # A likely mistake: another quantity is measured than the chain is about.
-    if derived and not any(check.origin == "derived" for check in checks if check.method != "fit"):
-        derived = f"{grade[proof]}, but no check measures what is derived; "
-    verb, rejected = (
-        "agrees" if len(checks) == 1 else "agree",
-        numbers.counted(len(controls), "wrong version"),
-    )
-    return Verdict.CONFIRMED, f"{derived}{agreeing} {verb}, {rejected} rejected"
+    if grade and not any(check.origin == "derived" for check in checks if check.method != "fit"):
+        grade += ", but no check measures what is derived"
+    rejected = f"{agreeing} {verb}, {numbers.counted(controls, 'wrong version')} rejected"
+    return f"{grade}; {rejected}" if grade else rejected
 
 
 class OrdinaryFit(Record):
