@@ -2,6 +2,8 @@
 
 import math
 from dataclasses import replace
+from functools import reduce
+
 import pytest
 
 from tests.catalogue import CATALOGUE, derivation
@@ -68,22 +70,20 @@ def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPat
     at_once = evaluate(WORK, "", (), 60.0)
     assert at_once.record
     rounds: Rounds = ()
-    proof, stretches = "", 0
+    derived, stretches = "", 0
     while True:
         monkeypatch.setattr(evaluating, "_PREPARED", {})
-        stretch = evaluate(WORK, proof, rounds, 0.0)
+        stretch = evaluate(WORK, derived, rounds, 0.0)
         if stretch.record:
             break
         stretches += 1
         drawn = []
         for cell in stretch.cells:
-            chunks = list(cell.missing(WORK))
+            chunks = cell.missing(WORK)
             sums, _ = draw(WORK, [(cell.pickled, chunk) for chunk in chunks])
-            so_far = cell.drawn
-            for chunk, part in zip(chunks, sums, strict=True):
-                so_far = so_far.then(chunk, part, cell.chunk_batches)
-            drawn.append(so_far)
-        proof, rounds = stretch.proof, (*stretch.rounds, tuple(drawn))
+            pairs = zip(chunks, sums, strict=True)
+            drawn.append(reduce(lambda cell, pair: cell.then(*pair), pairs, cell).drawn)
+        derived, rounds = stretch.derivation_json, (*stretch.rounds, tuple(drawn))
     assert stretches
     assert stretch.record == at_once.record
 

@@ -265,7 +265,7 @@ class TestBounds:
         for predicted in (4.95, 4.999, 5.0):
             bound = quantity("bound", 5.0, predicted, relation="≤", spread=5.0)
             measured = Measured(5.0, 0.1, (4.9, 5.1), 100, 100)
-            open_ = measuring.judged(bound, measured, 0.05 / predicted, 6, 0.001)
+            open_ = measuring.check_record(bound, measured, 0.05 / predicted, 6, 0.001)
             (needed,) = re.findall(r"about ([\d,]+) blocks would decide", open_.reason)
             nearest = min(0.1 / abs(5.0 - edge) for edge in (predicted, predicted + 0.05) if edge != 5.0)
             assert int(needed.replace(",", "")) == pytest.approx(100 * nearest**2, abs=1)

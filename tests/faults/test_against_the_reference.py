@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.citing.compare import compare
-from verify.engine.measure import control_record, judged
+from verify.engine.measure import check_record, control_record
 from verify.evidence import Record, RunRecord
 from verify.montecarlo.estimands import Measured
 from verify.montecarlo.experiment import Comparison, Exact, every_comparison
@@ -75,7 +75,7 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     planned = experiment(name, tolerance)
     now = claim.words(derived, facts, planned).spoken(planned)
     # Whatever the verdict: it is what a sample decides, and not compared.
-    whole = {one.id: judged(one, stated(one), tolerance, 0, 0.0) for one in every_comparison(now)}
+    whole = {one.id: check_record(one, stated(one), tolerance, 0, 0.0) for one in every_comparison(now)}
     checks = [whole[one.id] for one in now.checks]
     controls = [control_record(one, whole[one.comparison.id], stated(one.comparison)) for one in now.controls]
     assert other_statements(checks, known.checks) == []

@@ -8,15 +8,14 @@ this process or another, ``evaluate`` has the generator take the same way to whe
 import math
 import pickle
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 
 from verify.engine.measure import measure
-from verify.engine.preparing import Prepared, Work, prepare
+from verify.engine.preparing import Prepared, Work, claim_record, prepare
 from verify.errors import claim_errors
-from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import one_blas_thread
 from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
 from verify.montecarlo.cells import Cell
@@ -36,19 +35,25 @@ class CellToDraw:
     batch_draws: int
     drawn: Drawn
 
-    @property
-    def draws(self) -> int:
-        """The random components drawn."""
-        return self.drawn.batches * self.batch_draws
+    @classmethod
+    def of(cls, request: Request, drawn: Mapping[str, Drawn]) -> "CellToDraw":
+        """Return the cell of a request; ``drawn`` are the draws of all cells so far."""
+        cell = request.cell
+        try:
+            pickled = pickle.dumps(cell, protocol=5)
+        except Exception:  # noqa: BLE001 - an author's statistic may hold a function without a name
+            pickled = b""
+        batches, size = -(-request.blocks // cell.batch_blocks), cell.batch_blocks * cell.coordinates
+        return cls(cell.id, pickled, batches, cell.chunk_batches, size, drawn.get(cell.id, Drawn()))
 
-    @property
-    def is_drawn(self) -> bool:
-        """Whether all that is needed is there."""
-        return self.drawn.batches >= self.batches
+    def missing(self, work: Work) -> list[Chunk]:
+        """Return the chunks that are still to be drawn."""
+        claim, seed = work.claim.id, work.settings.seed
+        return list(self.drawn.missing(claim, seed, self.batches, self.chunk_batches))
 
-    def missing(self, work: Work) -> Iterator[Chunk]:
-        """Yield the chunks that are still to be drawn."""
-        return self.drawn.missing(work.claim.id, work.settings.seed, self.batches, self.chunk_batches)
+    def then(self, chunk: Chunk, sums: Sums) -> "CellToDraw":
+        """Return this with the next chunk drawn."""
+        return replace(self, drawn=self.drawn.then(chunk, sums, self.chunk_batches))
 
 
 Mapped = Callable[..., Iterable[Sums]]
@@ -62,9 +67,9 @@ Rounds = tuple[tuple[Drawn, ...], ...]
 class Stretch:
     """The result of a call of ``evaluate``: the claim's record as JSON, or ``cells`` to be drawn first.
 
-    Then it is to be called again, with their draws as a further round after ``rounds``. ``proof`` is the
-    checked derivation as JSON. ``draws`` are the random components that the call itself has drawn, ``draw_s``
-    the seconds that each took, and ``spent_s`` those of its parts, of processor time.
+    Then it is to be called again, with their draws as a further round after ``rounds``. ``derivation_json``
+    is the record of the checked derivation. ``draws`` are the random components that the call itself has
+    drawn, ``draw_s`` the seconds that each took, and ``spent_s`` those of its parts, of processor time.
     """
 
     record: str = ""
@@ -72,7 +77,7 @@ class Stretch:
     rounds: Rounds = ()
     draws: int = 0
     draw_s: float = 0.0
-    proof: str = ""
+    derivation_json: str = ""
     spent_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -81,15 +86,11 @@ _PREPARED: dict[Work, Prepared] = {}
 
 
 def evaluate(
-    work: Work,
-    proof: str,
-    rounds: Rounds,
-    task_s: float,
-    mapped: Mapped = map,
+    work: Work, derivation_json: str, rounds: Rounds, task_s: float, mapped: Mapped = map
 ) -> Stretch:
     """Return a claim's evidence, or the draws that it needs first.
 
-    ``proof`` is the record of its checked derivation as JSON, empty where that is not known, and ``rounds``
+    ``derivation_json`` is the record of its checked derivation, empty where that is not known, and ``rounds``
     are the draws made for it. Of a request that takes longer to draw than ``task_s`` seconds, the rest is
     left to others.
 
@@ -99,62 +100,49 @@ def evaluate(
     # Of processor time, which other programs do not stretch: `plan` goes by that of the reference.
     begun = time.process_time()
     with claim_errors(work.claim.id, work.claim.origin), one_blas_thread():
-        prepared = _PREPARED.pop(work, None) or prepare(work, proof)
+        prepared = _PREPARED.pop(work, None) or prepare(work, derivation_json)
         derived_at = time.process_time()
-        stretch = _measured(work, prepared, rounds, task_s, mapped)
+        if prepared.experiment is None:
+            stretch = Stretch(claim_record(prepared).model_dump_json(by_alias=True))
+        else:
+            stretch = _measured(work, prepared, rounds, task_s, mapped)
         if stretch.cells:
             _PREPARED[work] = prepared
         spent_s = {"derivation": derived_at - begun, "simulation": time.process_time() - derived_at}
-        return replace(stretch, proof=prepared.proof.model_dump_json(by_alias=True), spent_s=spent_s)
+        derivation_json = prepared.derivation.model_dump_json(by_alias=True)
+        return replace(stretch, derivation_json=derivation_json, spent_s=spent_s)
 
 
 def _measured(work: Work, prepared: Prepared, rounds: Rounds, task_s: float, mapped: Mapped) -> Stretch:
     """Measure a claim as far as it can be by earlier draws and by those that are made here."""
-    if prepared.experiment is None:
-        return Stretch(prepared.record().model_dump_json(by_alias=True))
-    budget = ErrorBudget(work.settings.false_alarm)
-    steps = measure(prepared.experiment, work.claim.id, work.settings, budget)
-    drawn, draws, given = dict[str, Drawn](), 0, deque(rounds)
+    assert prepared.experiment is not None  # noqa: S101 - a failed derivation is not measured
+    steps = measure(prepared.experiment, work.claim.id, work.settings)
+    drawn, draws = dict[str, Drawn](), 0
     try:
         requests = next(steps)
-        while True:
+        for turn in count():
             # What was drawn before is sent again: the generator takes the same way to where it was.
-            if given:
-                answer = given.popleft()
-            else:
-                before = tuple(_to_draw(request, drawn) for request in requests)
+            if turn == len(rounds):
+                before = [CellToDraw.of(request, drawn) for request in requests]
                 # Of processor time: on a busy machine, too, a second's work is done here.
                 begun = time.process_time()
                 cells = tuple(_drawn_here(work, before, requests, begun + task_s, mapped))
-                now = sum(cell.draws for cell in cells) - sum(cell.draws for cell in before)
+                now = sum(
+                    (cell.drawn.batches - old.drawn.batches) * cell.batch_draws
+                    for cell, old in zip(cells, before, strict=True)
+                )
                 draws += now
-                if not all(cell.is_drawn for cell in cells):
+                if any(cell.drawn.batches < cell.batches for cell in cells):
                     draw_s = (time.process_time() - begun) / now
                     return Stretch(cells=cells, rounds=rounds, draws=draws, draw_s=draw_s)
-                answer = tuple(cell.drawn for cell in cells)
-                rounds = (*rounds, answer)
+                rounds = (*rounds, tuple(cell.drawn for cell in cells))
+            answer = rounds[turn]
             drawn |= {request.cell.id: cell for request, cell in zip(requests, answer, strict=True)}
             requests = steps.send([cell.total for cell in answer])
     except StopIteration as end:
         findings, controls = end.value
-    record = prepared.record(findings, controls, work.settings.tolerance)
+    record = claim_record(prepared, findings, controls, work.settings.tolerance)
     return Stretch(record.model_dump_json(by_alias=True), draws=draws)
-
-
-def _to_draw(request: Request, drawn: Mapping[str, Drawn]) -> CellToDraw:
-    cell = request.cell
-    try:
-        pickled = pickle.dumps(cell, protocol=5)
-    except Exception:  # noqa: BLE001 - an author's statistic may hold a function without a name
-        pickled = b""
-    return CellToDraw(
-        cell.id,
-        pickled,
-        -(-request.blocks // cell.batch_blocks),
-        cell.chunk_batches,
-        cell.batch_blocks * cell.coordinates,
-        drawn.get(cell.id, Drawn()),
-    )
 
 
 def _drawn_here(
@@ -165,13 +153,13 @@ def _drawn_here(
         until = math.inf
     is_late = False
     for cell, request in zip(cells, requests, strict=True):
-        drawn, chunks = cell.drawn, [] if is_late else list(cell.missing(work))
+        chunks = [] if is_late else cell.missing(work)
         for chunk, sums in zip(chunks, mapped(partial(_draw_chunk, request.cell), chunks), strict=True):
-            drawn = drawn.then(chunk, sums, cell.chunk_batches)
+            cell = cell.then(chunk, sums)  # noqa: PLW2901
             is_late = time.process_time() > until
             if is_late:
                 break
-        yield replace(cell, drawn=drawn)
+        yield cell
 
 
 def draw(work: Work, chunks: Sequence[tuple[bytes, Chunk]]) -> tuple[tuple[Sums, ...], float]:

@@ -223,21 +223,22 @@ class Samples:
 
 
 def measure(
-    experiment: Experiment, claim: str, settings: Settings, budget: ErrorBudget
+    experiment: Experiment, claim: str, settings: Settings, budget: ErrorBudget | None = None
 ) -> Sampling[tuple[Findings, tuple[evidence.ControlRecord, ...]]]:
     """Return the findings and the controls of an experiment, judged; a generator that has cells drawn.
 
     Every comparison is judged at its planned size first; the cells of those still undecided grow by
-    half, up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
+    half, up to ``MAX_LOOKS`` looks in all. A verdict stands once given. The ``budget`` is that of the
+    settings, if none is given.
     """
-    samples = Samples(claim, settings, budget)
+    samples = Samples(claim, settings, budget or ErrorBudget(settings.false_alarm))
     comparisons = every_comparison(experiment)
     yield from samples.plan(experiment)
     measured: dict[str, Measured] = {}
     checks: dict[str, evidence.Check] = {}
     pending = comparisons
     for look in range(1, MAX_LOOKS + 1):
-        growth, alpha = GROWTH ** (look - 1), budget.share(look)
+        growth, alpha = GROWTH ** (look - 1), samples.budget.share(look)
         yield from samples.extend(
             [Request(cell, math.ceil(samples.planned[cell.id] * growth)) for cell in cells_of(pending)]
         )
@@ -245,7 +246,7 @@ def measure(
         for comparison in pending:
             name = comparison.id
             measured[name] = samples.measured(comparison, alpha)
-            checks[name] = judged(comparison, measured[name], settings.tolerance, look, alpha)
+            checks[name] = check_record(comparison, measured[name], settings.tolerance, look, alpha)
         pending = [check for check in pending if checks[check.id].verdict is Verdict.UNDECIDED]
         if not pending:
             break
@@ -259,22 +260,7 @@ def measure(
     return findings, tuple(control_record(control, checks[name], measured[name]) for control, name in named)
 
 
-def refuting_power(measured: Measured, within: tuple[float, float], truth: float | None = None) -> float:
-    """Return the probability, at the sample size used, that an interval is disjoint from ``within``.
-
-    Normal approximation about ``truth``, or about the measured value where None, with the standard error
-    (derived, where that is known) and the interval's own half-width on the band's side.
-    """
-    low, high = measured.interval
-    centre = measured.value if truth is None else truth
-    error = measured.error if measured.model_error is None else measured.model_error
-    above = (centre - within[1]) - (measured.value - low)
-    below = (within[0] - centre) - (high - measured.value)
-    room = max(above, below)
-    return float(room > 0) if error == 0 else float(special.ndtr(room / error))
-
-
-def judged(
+def check_record(
     comparison: Comparison, measured: Measured, tolerance: float, look: int, alpha: float
 ) -> evidence.Check:
     """Return the measured comparison as a check; ``tolerance`` is the run's."""
@@ -319,13 +305,22 @@ def judged(
 
 
 def control_record(control: Control, check: evidence.Check, measured: Measured) -> evidence.ControlRecord:
-    """Return the evidence for a control from its comparison as a check."""
+    """Return the evidence for a control from its comparison as a check.
+
+    Its power, the probability that the interval is disjoint from what is tenable, is a normal approximation
+    about the true value, or about the measured value where that is not derived. It takes the standard error
+    (derived, where that is known) and the interval's own half-width on the band's side.
+    """
     within = ends_of(check.band)
     if not isinstance(control.comparison, Exact):
         within = tenable(check.prediction, within)
+    (low, high), value = measured.interval, measured.value
+    centre = value if control.truth is None else control.truth
+    error = measured.error if measured.model_error is None else measured.model_error
+    room = max((centre - within[1]) - (value - low), (within[0] - centre) - (high - value))
     same = evidence.ControlRecord.model_fields.keys() & evidence.Check.model_fields.keys()
     return evidence.ControlRecord(
         **{name: getattr(check, name) for name in same},
         what=control.what,
-        power=refuting_power(measured, within, control.truth),
+        power=float(special.ndtr(room / error)) if error else float(room > 0),
     )

@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import Entry
 from verify.engine.derivations import derivation_record
 from verify.engine.validation import validate
 from verify.errors import ClaimError, nearest
-from verify.evidence import Check, ClaimRecord, ControlRecord, DerivationRecord, Fact, OrdinaryFit, Settings
+from verify.evidence import Check, ClaimRecord, ControlRecord, DerivationRecord, OrdinaryFit, Settings
 from verify.executors.machine import no_garbage_collection
 from verify.montecarlo.experiment import Experiment, Fit, ordinary
 from verify.spec.claim import Findings
 from verify.spec.experiment import bound_to
 from verify.spec.words import Words
-from verify.symbolic.chains import Derivation
 
 
 @dataclass(frozen=True)
@@ -26,87 +25,85 @@ class Work:
     settings: Settings
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A claim that is derived and planned.
+class Prepared(NamedTuple):
+    """A claim that is derived and planned: its words, the record of its derivation, and its experiment.
 
     It has no experiment where its derivation failed: there is no prediction to be measured.
     """
 
-    derivation: Derivation
-    proof: DerivationRecord
     words: Words
+    derivation: DerivationRecord
     experiment: Experiment | None = None
-    facts: tuple[Fact, ...] = ()
-
-    def record(
-        self,
-        findings: Findings | None = None,
-        controls: tuple[ControlRecord, ...] = (),
-        tolerance: float = 0.0,
-    ) -> ClaimRecord:
-        """Return the record of the claim; where its derivation failed there are no findings."""
-        claim, words = self.words.claim, self.words
-        evidence: dict[str, Any] = {"checks": (), "controls": ()}
-        if findings is not None and self.experiment is not None:
-            # Only now are the ids of all checks known.
-            ids = list(findings.checks)
-            if claim.headline and ids and claim.headline not in ids:
-                near = nearest(claim.headline, ids) or "name one"
-                what = f"its headline {claim.headline!r} is no check of it"
-                raise ClaimError(f"claim {claim.id}: {what}; {near}")
-            derived = bound_to(self.experiment)
-            # A prediction is called a threshold unless a chain derives the measured quantity.
-            checks = tuple(
-                check
-                if check.origin == "set" or check.method == "exact" or check.id in derived
-                else check.model_copy(update={"origin": "computed"})
-                for check in findings.checks.values()
-            )
-            words = replace(words, checks=checks)
-            figures = claim.drawn(self.derivation, findings, tolerance)
-            evidence = {
-                "checks": checks,
-                "controls": controls,
-                "facts": self.facts,
-                "fits": tuple(_ordinary_fits(self.experiment, findings.checks)),
-                "series": tuple(map(words.drawn, figures)),
-            }
-        return ClaimRecord(
-            id=claim.id,
-            chapter=claim.chapter,
-            chapter_title=CHAPTERS[claim.chapter].title,
-            **words.texts(),
-            assumptions=claim.assumptions,
-            references=claim.references,
-            authors=claim.authors,
-            headline=claim.headline,
-            derivation=self.proof,
-            **evidence,
-        ).sealed()
 
 
-def prepare(work: Work, proof: str) -> Prepared:
+def prepare(work: Work, derivation_json: str) -> Prepared:
     """Derive and plan a claim; an experiment that could only fail after drawing is refused here.
 
-    ``proof`` is the record of its checked derivation as JSON, empty where it is to be checked.
+    ``derivation_json`` is the record of its checked derivation, empty where it is to be checked.
     """
     claim, tolerance = work.claim.claim, work.settings.tolerance
     with no_garbage_collection():  # an eighth of the time, and expressions leave little of it
         derivation = claim.derived()
-        words = claim.words(derivation)
-        if not proof and derivation.problem:
-            return Prepared(derivation, derivation_record(derivation, claim.id), words)
+        if not derivation_json and derivation.problem:
+            return Prepared(claim.words(derivation), derivation_record(derivation, claim.id))
         experiment = claim.measured_by(derivation, tolerance)
         facts = claim.exact_values(derivation, tolerance)
         validate(experiment, claim.id, facts)
-        words = replace(words, facts=facts, experiment=experiment)
+        words = claim.words(derivation, facts, experiment)
+        # A slot that nothing fills is refused before anything is drawn, too.
         words.texts()
         experiment = words.spoken(experiment)
-        record = (
-            DerivationRecord.model_validate_json(proof) if proof else derivation_record(derivation, claim.id)
+        if derivation_json:
+            record = DerivationRecord.model_validate_json(derivation_json)
+        else:
+            record = derivation_record(derivation, claim.id)
+    return Prepared(replace(words, experiment=experiment), record, experiment)
+
+
+def claim_record(
+    prepared: Prepared,
+    findings: Findings | None = None,
+    controls: tuple[ControlRecord, ...] = (),
+    tolerance: float = 0.0,
+) -> ClaimRecord:
+    """Return the record of a claim; where its derivation failed there are no findings."""
+    words, experiment = prepared.words, prepared.experiment
+    claim, evidence = words.claim, dict[str, Any](checks=(), controls=())
+    if findings is not None and experiment is not None:
+        # Only now are the ids of all checks known.
+        ids = list(findings.checks)
+        if claim.headline and ids and claim.headline not in ids:
+            near = nearest(claim.headline, ids) or "name one"
+            raise ClaimError(f"claim {claim.id}: its headline {claim.headline!r} is no check of it; {near}")
+        # A fit through points of which a chain does not derive all is not derived either.
+        derived = bound_to(experiment)
+        checks = tuple(
+            check
+            if check.origin == "set" or check.method == "exact" or check.id in derived
+            else check.model_copy(update={"origin": "computed"})
+            for check in findings.checks.values()
         )
-    return Prepared(derivation, record, replace(words, experiment=experiment), experiment, facts)
+        words = replace(words, checks=checks)
+        figures = claim.drawn(words.derivation, findings, tolerance)
+        evidence = {
+            "checks": checks,
+            "controls": controls,
+            "facts": words.facts,
+            "fits": tuple(_ordinary_fits(experiment, findings.checks)),
+            "series": tuple(map(words.drawn, figures)),
+        }
+    return ClaimRecord(
+        id=claim.id,
+        chapter=claim.chapter,
+        chapter_title=CHAPTERS[claim.chapter].title,
+        **words.texts(),
+        assumptions=claim.assumptions,
+        references=claim.references,
+        authors=claim.authors,
+        headline=claim.headline,
+        derivation=prepared.derivation,
+        **evidence,
+    ).sealed()
 
 
 def _ordinary_fits(experiment: Experiment, checks: Mapping[str, Check]) -> Iterator[OrdinaryFit]:

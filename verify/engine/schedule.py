@@ -5,7 +5,6 @@ these are tasks of chunks, of about a second each. So the results are the same t
 of workers, in whatever order they work, and whatever the store has of earlier runs.
 """
 
-import hashlib
 import math
 import pickle
 import queue
@@ -14,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from verify.engine.catalogue import InMemoryClaim
@@ -66,35 +65,13 @@ Task = tuple[Callable[..., Any], tuple[Any, ...]]
 
 Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
 """A claim on its way: yields tasks, and is sent the number and the result of each as it is done."""
-
-
-@dataclass
-class PendingCell:
-    """A cell that is being drawn, with the sums of chunks that came ahead of their turn, by their beginnings.
-
-    Its ``key`` in the store is None where it is not stored.
-    """
-
-    asked: CellToDraw
-    key: bytes | None
-    ahead: dict[int, tuple[Chunk, Sums]] = field(default_factory=dict)
-
-    def take(self, chunk: Chunk, sums: Sums) -> None:
-        """Add the sums of a chunk in their turn."""
-        self.ahead[chunk.first] = chunk, sums
-        drawn = self.asked.drawn
-        while drawn.batches in self.ahead:
-            drawn = drawn.then(*self.ahead.pop(drawn.batches), self.asked.chunk_batches)
-        self.asked = replace(self.asked, drawn=drawn)
-
-    def draws(self, chunk: Chunk) -> int:
-        """Return the random components of a chunk."""
-        return (chunk.stop - chunk.first) * self.asked.batch_draws
-
-    def chunk_key(self, chunk: Chunk) -> bytes | None:
-        """Return the key of the sums of a chunk, from its beginning to where it stops so far."""
-        place = f"{chunk.first // self.asked.chunk_batches} {chunk.stop}"
-        return self.key and hashlib.sha256(self.key + place.encode()).digest()
+# Of a claim that needs three tasks of draws, for example:
+#     tasks = next(steps)                   [evaluate], which finds that draws are needed
+#     tasks = steps.send((0, stretch))      [draw, draw, draw], all of which go out
+#     tasks = steps.send((1, sums))         [], as the other two are still drawing
+#     tasks = steps.send((0, sums))         []
+#     tasks = steps.send((2, sums))         [evaluate], now with the draws; its result ends the claim
+# Nothing waits inside: while the workers draw for one claim, the others are taken further.
 
 
 class Schedule:
@@ -148,26 +125,26 @@ class Schedule:
         """Have a claim derived, planned and measured, unless its record is in the store."""
         spent_s = {"derivation": 0.0, "simulation": 0.0}
         record_key = key("claim", work.claim, work.settings.model_dump(mode="json"))
-        proof_key = key("derivation", work.claim)
+        derivation_key = key("derivation", work.claim)
         if content := self._stored(record_key):
             return SettledClaim(ClaimRecord.model_validate_json(content), spent_s)
-        proof = (self._stored(proof_key) or b"").decode()
+        derivation_json = (self._stored(derivation_key) or b"").decode()
         rounds: Rounds = ()
         while True:
             # Evaluated anew with all that was drawn for it, perhaps in another process.
-            _, stretch = yield [(evaluate, (work, proof, rounds, self._task_s))]
-            proof = stretch.proof
+            _, stretch = yield [(evaluate, (work, derivation_json, rounds, self._task_s))]
+            derivation_json = stretch.derivation_json
             for part, seconds in stretch.spent_s.items():
                 spent_s[part] += seconds
             self._report(drawn=stretch.draws, wanted=stretch.draws)
             if stretch.record:
                 break
-            self._keep(proof_key, proof.encode())
+            self._keep(derivation_key, derivation_json.encode())
             drawn = yield from self._draw(work, stretch.cells, stretch.draw_s, spent_s)
             rounds = (*stretch.rounds, drawn)
         record = ClaimRecord.model_validate_json(stretch.record)
         if record.derivation.status is not Proof.FAILED:  # that soon fails again
-            self._keep(proof_key, proof.encode())
+            self._keep(derivation_key, derivation_json.encode())
             self._keep(record_key, stretch.record.encode())
         return SettledClaim(record, spent_s)
 
@@ -175,37 +152,38 @@ class Schedule:
         self, work: Work, asked: Sequence[CellToDraw], draw_s: float, spent_s: dict[str, float]
     ) -> Generator[list[Task], tuple[int, Any], tuple[Drawn, ...]]:
         """Have the chunks drawn that cells need and the store lacks; a random component takes ``draw_s``."""
-        claim, seed = work.claim, work.settings.seed
-        cells = [PendingCell(cell, key("cell", claim, seed, cell.id, cell.pickled.hex())) for cell in asked]
+        # Of each cell, the chunks that came ahead of their turn, by their first batches.
+        cells, ahead = list(asked), [dict[int, tuple[Chunk, Sums]]() for _ in asked]
         # First what the store has; the rest is divided into tasks, in the order of cells and chunks.
-        groups: list[list[tuple[PendingCell, Chunk]]] = []
+        groups: list[list[tuple[int, Chunk, int]]] = []
         seconds = math.inf
-        for cell in cells:
-            for chunk in tuple(cell.asked.missing(work)):
-                draws = cell.draws(chunk)
-                if content := self._stored(cell.chunk_key(chunk)):
-                    cell.take(chunk, Sums.from_bytes(content))
+        for place, cell in enumerate(asked):
+            for chunk in cell.missing(work):
+                if content := self._stored(_chunk_key(work, cell, chunk)):
+                    ahead[place][chunk.first] = chunk, Sums.from_bytes(content)
                     continue
+                draws = (chunk.stop - chunk.first) * cell.batch_draws
                 self._report(wanted=draws)
                 # About a second's in a task.
                 if seconds >= self._task_s:
                     groups.append([])
                     seconds = 0.0
-                groups[-1].append((cell, chunk))
+                groups[-1].append((place, chunk, draws))
                 seconds += draws * draw_s
         tasks: list[Task] = [
-            (draw, (work, [(cell.asked.pickled, chunk) for cell, chunk in group])) for group in groups
+            (draw, (work, [(asked[place].pickled, chunk) for place, chunk, _ in group])) for group in groups
         ]
         # All tasks go out with the first yield; then each result is taken in as it comes.
         for _ in groups:
             number, (parts, drawing_s) = yield tasks
             tasks = []
             spent_s["simulation"] += drawing_s
-            for (cell, chunk), sums in zip(groups[number], parts, strict=True):
-                self._keep(cell.chunk_key(chunk), sums.to_bytes())
-                cell.take(chunk, sums)
-                self._report(drawn=cell.draws(chunk))
-        return tuple(cell.asked.drawn for cell in cells)
+            for (place, chunk, draws), sums in zip(groups[number], parts, strict=True):
+                self._keep(_chunk_key(work, asked[place], chunk), sums.to_bytes())
+                ahead[place][chunk.first] = chunk, sums
+                cells[place] = _in_turn(cells[place], ahead[place])
+                self._report(drawn=draws)
+        return tuple(_in_turn(*both).drawn for both in zip(cells, ahead, strict=True))
 
     def _advance(self, steps: Steps, done: tuple[int, Any] | None = None) -> None:
         """Take a claim further by the result of a task; None is the beginning."""
@@ -256,3 +234,16 @@ class Schedule:
     def _keep(self, row: bytes | None, content: bytes) -> None:
         if self._store and row:
             self._store.put(row, content)
+
+
+def _in_turn(cell: CellToDraw, ahead: dict[int, tuple[Chunk, Sums]]) -> CellToDraw:
+    """Return a cell with those of its chunks added whose turn it is; so sums are the same in any order."""
+    while cell.drawn.batches in ahead:
+        cell = cell.then(*ahead.pop(cell.drawn.batches))
+    return cell
+
+
+def _chunk_key(work: Work, cell: CellToDraw, chunk: Chunk) -> bytes | None:
+    """Return the key of the sums of a chunk, from its beginning to where it stops so far."""
+    place = chunk.first // cell.chunk_batches, chunk.stop
+    return key("chunk", work.claim, chunk.seed, cell.id, cell.pickled.hex(), *place)
