@@ -49,8 +49,7 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             plan.checks |= fits
             plan.controlled |= set(fits) if item.control else set()
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
-    controls = (*wrong, *plan.off(), *plan.biased(), *plan.wrong_fits())
-    return Experiment(tuple(plan.checks.values()), controls)
+    return Experiment(tuple(plan.checks.values()), (*wrong, *plan.off(), *plan.biased(), *plan.wrong_fits()))
 
 
 def bound_to(experiment: Experiment) -> tuple[str, ...]:

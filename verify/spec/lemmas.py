@@ -48,13 +48,12 @@ def for_raw_scores(bound: Chain) -> Chain:
     length, constant = sqrt(SQUARED_LENGTH), simplify(bound.end * sigma)
     rows = {sigma * entry: score_of(*entry.indices) for entry in bound.start.atoms(Indexed)}
     normal = "given the query its scores are independent and normal, their deviation is its length"
-    average = "the bound at this deviation, averaged over queries"
     there = earlier(bound, at={sigma: length}, given=(Gt(SQUARED_LENGTH, 0),))
     title, given = "Raw scores: averaged over the length of a query", (d > 2,)
     return (
         Chain(bound.start.xreplace(rows), name="raw", title=title, given=given)
         .then(bound.start.xreplace({sigma: length}), normal, GIVEN_QUERY)
-        .then(E(constant / length), average, there, "≤")
+        .then(E(constant / length), "the bound at this deviation, averaged over queries", there, "≤")
         .then(constant * sqrt(E(1 / SQUARED_LENGTH)), "the root bends down", cited("jensen"), "≤")
         .then(constant / sqrt(d - 2), "put in", earlier(inverse_square()))
     )
@@ -74,11 +73,10 @@ def squares_lack(name: str = "") -> tuple[Chain, Chain]:
         .then(E(weighted) / sigma**2, "integration by parts", stein)
         .then(E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤")
     )
-    largest = r"the largest is at most $\sigma\sqrt{2\ln n}$ on average"
     bound = (
         Chain(first.start, name=name, title="A bound by the number of keys" * bool(name))
         .then(first.end, "the bound by the largest score", earlier(first), "≤")
-        .then(sqrt(2 * log(n)) / sigma, largest, most, "≤")
+        .then(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤")
     )
     return first, bound
 
@@ -102,21 +100,19 @@ def entropy_lost(name: str = "") -> tuple[Chain, Chain, Chain]:
         .then(log(n) - total + sigma**2 * rest, by_parts, stein)
         .then(sigma**2 * rest / 2, grows, growth, "≤")
     )
-    missing = at_most(sigma**2 * E(squares(ROW)) / 2)
     bound = (
         Chain(lost(ROW), name=name, title="A bound without them" if name else "")
         .then(first.end, "the bound with the squared weights", earlier(first), "≤")
-        .then(sigma**2 / 2, "squares are positive", missing, "≤")
+        .then(sigma**2 / 2, "squares are positive", at_most(sigma**2 * E(squares(ROW)) / 2), "≤")
     )
     deviation, average = sqrt(SQUARED_LENGTH / d), "the bound at this deviation, averaged over queries"
     normal = r"given the query, scaled scores are independent and normal with deviation $|q|/\sqrt{d_k}$"
     there = earlier(bound, at={sigma: deviation}, given=(Gt(SQUARED_LENGTH, 0),))
-    mean_length = moments(NORMAL_COMPONENTS)
     scaled = (
         Chain(lost(score / sqrt(d)), name="scaled", title="Scaled scores of normal queries and keys")
         .then(E(log(n) - Entropy(deviation * s[a, j], j)), normal, GIVEN_QUERY)
         .then(E(SQUARED_LENGTH / (2 * d)), average, there, "≤")
-        .then(S.Half, "the mean of the squared length is the dimension", mean_length)
+        .then(S.Half, "the mean of the squared length is the dimension", moments(NORMAL_COMPONENTS))
     )
     return first, bound, scaled
 

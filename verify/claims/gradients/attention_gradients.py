@@ -56,8 +56,7 @@ def derive() -> Chains:
         ("keys", everything, k[j, i], to_keys, of_key),
         ("values", everything, v[j, e], to_values, f"{linear}values"),
     ):
-        chain = Chain(Derivative(of, by), name=name, title=name.capitalize())
-        yield chain.then(end, why, derivative())
+        yield Chain(Derivative(of, by), name=name, title=name.capitalize()).then(end, why, derivative())
     of_key, most = Softmax(c * score, j), "weights are at most 1 and sum to 1"
     spread = over_keys(of_key * (1 - of_key))
     title, defines = "The values of one query together", "what one query sends to the values, squared"

@@ -39,8 +39,7 @@ def derive() -> Chains:
     passed, came, over_weights = back(incoming), incoming[j, e], moments({w: UNIT})
     adds = "weights have mean 0, and variance one over the width"
     title = "The sum of squares after one layer back, for any gradient that comes in"
-    defines = "its mean over weights"
-    squares = Chain(E(total(passed)), name="adds", title=title, defines=defines)
+    squares = Chain(E(total(passed)), name="adds", title=title, defines="its mean over weights")
     yield squares.then(total(came) + shared(came), adds, over_weights)
     title, defines = "The part of it that all tokens share", "its mean over weights"
     yield Chain(E(shared(passed)), name="doubles", title=title, defines=defines).then(

@@ -39,8 +39,7 @@ def derive() -> Chains:
     )
     alone = FACTOR * (M - over_keys(p_l * M * (2 * KroneckerDelta(l, j) - 1), l)) ** 2
     title = "No smaller bound holds: $x_j = M$, and $-M$ for all others"
-    attained = Chain(alone, name="attained", title=title)
-    yield attained.then(BOUND, "both inequalities are equations", algebra)
+    yield Chain(alone, name="attained", title=title).then(BOUND, "both inequalities are equations", algebra)
     weight, of_other = Softmax(c * score, j), Softmax(c * score_of(a, l), l)
     within = Indicator((weight - low) * (high - weight)) * weight
     gap, most = r[j] - over_keys(of_other * r[l], l), E(within * (1 - weight))
@@ -48,8 +47,7 @@ def derive() -> Chains:
     defines = f"{along} every other key that differs from key j differs from it by 2 in that direction"
     title = r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound"
     average = Chain(E(within * r[j] * gap) / most, name="average", title=title, defines=defines)
-    half = "another key differs with chance one half, whatever the weights"
-    yield average.then(1, half, moments(SIGNS))
+    yield average.then(1, "another key differs with chance one half, whatever the weights", moments(SIGNS))
 
 
 def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
@@ -72,8 +70,7 @@ def experiment(derived: Derivation) -> Items:
     for name, edges in EDGES.items():
         for least, most in pairwise(edges):
             at = {d: 16, n: 16, c: SCALES[name], low: Rational(least), high: Rational(most)}
-            check = f"{name}-below-{most.replace('.', '')}"
-            yield Check(check, mean.start, at, equals=mean.end, laws=laws)
+            yield Check(f"{name}-below-{most.replace('.', '')}", mean.start, at, equals=mean.end, laws=laws)
     what = r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$"
     for keys in (2, 5, 64):
         given, at_keys, name = (probabilities, keys, derived.end), {"keys": keys}, f"attained-n{keys}"

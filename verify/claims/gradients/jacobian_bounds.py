@@ -54,12 +54,11 @@ def derive() -> Chains:
         .then(mean_square, "a square less is more", at_most(mean**2), "≤")
         .then(p_1 * LENGTH, "$p_1$ is the largest", smaller, "≤")
     )
-    difference = at_most(2 * (p_1 - S.Half) ** 2)
     title, defines = "The sums of rows never exceed one half", "the norm is its largest value over all $x$"
     yield (
         Chain(FORM / LENGTH, name="half", title=title, defines=defines)
         .then(BOUND, "over $|x|^2$", earlier(by_rows, given=(Gt(LENGTH, 0),)), "≤")
-        .then(S.Half, r"the difference is $2(p_1-\frac12)^2$", difference, "≤")
+        .then(S.Half, r"the difference is $2(p_1-\frac12)^2$", at_most(2 * (p_1 - S.Half) ** 2), "≤")
     )
     title = f"From below, in the direction of the first key: {DOWN}"
     first = Chain(form(p, FIRST) / over_keys(FIRST**2), name="first", title=title, given=(n >= 2,))

@@ -29,11 +29,10 @@ BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 
 
 def derive() -> Chains:
-    no_more = at_most(E(BEHIND) / sigma)
     rest = (
         Chain(E(REST), name="rest", title="What the squared weights lack")
         .then(E(MEAN) / sigma, "integration by parts", BY_PARTS)
-        .then(LARGEST / sigma, "no average of scores exceeds the largest", no_more, "≤")
+        .then(LARGEST / sigma, "no average of scores exceeds the largest", at_most(E(BEHIND) / sigma), "≤")
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
     missing = at_most(E(Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
@@ -99,8 +98,7 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
 
 def lengths(bound: Chain) -> Chains:
     """Derive means over rows of scores q·k, over the lengths of queries, and the bounds for them."""
-    title = "The bound times the deviation"
-    times = Chain(sigma * E(NORM), name="times-sigma", title=title)
+    times = Chain(sigma * E(NORM), name="times-sigma", title="The bound times the deviation")
     yield times.then(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤")
     unscaled, scaled = E(squared_norm(score)), E(squared_norm(c * score))
     yield of_queries(scaled, "attention", "Scores of normal queries and keys")

@@ -85,10 +85,9 @@ def experiment(derived: Derivation) -> Items:
     single = in_single_precision(softmax)
     for what, (name, code, why) in wrong.items():
         for keys in (2, 5, 64):
-            settings = {"keys": keys, **by}
             exactly = partial(Computed, f"{what}-n{keys}", code=measured, arguments=(what, keys))
             value = float(of_row(derived[what].end, keys)) if what in {"trace", "norm"} else 0
-            yield exactly(what=labels[what], equals=value, settings=settings, allowance=ROUNDING)
+            yield exactly(what=labels[what], equals=value, settings={"keys": keys, **by}, allowance=ROUNDING)
         yield Wrong(name, of=f"{what}-n5", arguments=(what, 5, code), says=why)
         rounded, says = (what, 5, single), f"single precision is exact: {what.replace('-', ' ')}"
         yield Wrong(f"{what}-in-single-precision", of=f"{what}-n5", arguments=rounded, says=says)

@@ -39,8 +39,7 @@ def derive() -> Chains:
     smaller, of_keys = map(Named, names, (sqrt(c) * w[e, h], sqrt(c) * x[f, h]))
     paired = c * Sum(w[e, h] * x[f, h], (h, 1, d))
     title = "The scores, and with them the loss, are the same"
-    defines = "what one pair of entries adds to a score"
-    scores = Chain(paired, name="scores", title=title, defines=defines)
+    scores = Chain(paired, name="scores", title=title, defines="what one pair of entries adds to a score")
     yield scores.then(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra)
 
     def step(of: Expr) -> Expr:
@@ -163,11 +162,10 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         if fine and name != "steps-at-best-rate":
             over_whole = share(f"lead over {WHOLE} in {MEASURES[name]}")
             yield trains(f"{name}-over-scaled", over_whole, seeds, at_least=most)
-    more = leads["success-rate"]
     if fine:
         yield trains("steps-to-loss-d4", leads["steps-to-loss"], few, at_least=half)
     says = "training succeeds at more rates with scaling in every dimension, such as {cell:d_k}"
-    yield version("helps-in-every-dimension", more, few, at_least=half, says=says)
+    yield version("helps-in-every-dimension", leads["success-rate"], few, at_least=half, says=says)
     for scale, name, other, words, never in (
         (UNSCALED, "unscaled", WHOLE, "unscaled training", "without scaling, training fails at every rate"),
         (WHOLE, "over-scaled", UNSCALED, "division by {d_k}", "division by {d_k} makes training impossible"),

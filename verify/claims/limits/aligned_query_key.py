@@ -49,8 +49,7 @@ def experiment(derived: Derivation) -> Items:
         at, control = {d: size, rho: RHO}, size == DIMENSIONS[0]
         yield Check(f"mean-d{size}", derived, at, control=control)
         for name, chain in derived.others.items():
-            within = Within(1.0 if name in FACTORS else 2.0)
-            yield Check(f"{name}-d{size}", chain, at, tolerance=within)
+            yield Check(f"{name}-d{size}", chain, at, tolerance=Within(1.0 if name in FACTORS else 2.0))
     says = "divided by {root_d}, aligned scores have the same mean in every dimension, {value}"
     yield Wrong("root-keeps-the-mean", of="root-mean-d64", equals=1, says=says)
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says="the variance is {d_k} as ever")

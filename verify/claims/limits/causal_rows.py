@@ -23,11 +23,10 @@ SHARE = E(Indicator(log(n) - S.Half - ENTROPY))
 def derive() -> Chains:
     *others, scaled = entropy_lost("bound")
     yield from (*others, scaled, of_queries(E(log(n) - ENTROPY), "loss", "Their mean loss"))
-    even, lost = r"equal weights have most: in row $t$, $\ln t$", "no more than half a nat is lost"
     most = Chain(E(ENTROPY), name="most", title="A row of any scaled scores at most")
-    yield most.then(log(n), even, cited("gibbs"), "≤")
+    yield most.then(log(n), r"equal weights have most: in row $t$, $\ln t$", cited("gibbs"), "≤")
     least = Chain(E(ENTROPY), title="Row $t$ of a causal mask, with its $n = t$ keys, at least")
-    yield least.then(log(n) - S.Half, lost, earlier(scaled), "≥")
+    yield least.then(log(n) - S.Half, "no more than half a nat is lost", earlier(scaled), "≥")
 
 
 def distance_of_rows(masked: bool) -> float:

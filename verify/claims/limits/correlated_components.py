@@ -46,8 +46,7 @@ def derive() -> Chains:
 
 def experiment(derived: Derivation) -> Items:
     for size in (2, 8, 64):
-        at = {d: size, rho: RHO}
-        yield Check(f"variance-d{size}", derived, at, tolerance=2.0, control=size == 2)
+        yield Check(f"variance-d{size}", derived, {d: size, rho: RHO}, tolerance=2.0, control=size == 2)
     laws = {A: four_blocks(MIXING[0]), B: four_blocks(MIXING[1])}
     yield Check("any-covariances", derived["trace"], {d: 8, r: 8}, laws=laws, tolerance=2.0)
     yield Wrong("as-if-independent", of="variance-d64", equals=d, says="the variance is {d_k} all the same")

@@ -41,8 +41,7 @@ def last_finite(floats: Any, function: Callable[[Any], Any], beyond: float) -> f
     low, high = 1.0, beyond
     with np.errstate(over="ignore"):
         while (middle := float(floats((low + high) / 2))) not in (low, high):
-            is_finite = np.isfinite(function(floats(middle)))
-            low, high = (middle, high) if is_finite else (low, middle)
+            low, high = (middle, high) if np.isfinite(function(floats(middle))) else (low, middle)
     return low
 
 

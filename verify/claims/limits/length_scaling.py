@@ -22,9 +22,8 @@ def derive() -> Chains:
     growing = Chain(MEAN.subs(sigma, GROWING), name="growing", title=f"With {NAME}", given=(n > 1,))
     yield from (first, lack, bound, growing.then(bound.end.subs(sigma, GROWING), cancelled, at_growing, "≥"))
     *others, upper = at_most_keys()
-    enough, title = earlier(upper, given=(n > ONCE,)), "At a fixed spread at most, for enough keys"
-    above = Chain(MEAN, name="at-most", title=title, given=upper.given)
-    above = above.then(upper.end / n, "the bound of n times it", enough, "≤")
+    above = Chain(MEAN, name="at-most", title="At a fixed spread at most, for enough keys", given=upper.given)
+    above = above.then(upper.end / n, "the bound of n times it", earlier(upper, given=(n > ONCE,)), "≤")
     below = Chain(MEAN, name="at-least", title="At least")
     below = below.then(0, "squares are not negative", at_least(MEAN), "≥")
     yield from (*others, upper, above, below)

@@ -12,9 +12,8 @@ def derive() -> Chains:
     yield Chain(Var(score)).then(d, "products of components have mean 0 and variance 1", standard)
     apart, title = "both queries have mean 0 and are independent", "Covariance of the scores of two heads"
     yield Chain(Cov(score, score_of(b, j)), name="products", title=title).then(0, apart, standard)
-    length, title = "both squares have the key's length in them", "Covariance of their squares"
-    squares = Chain(Cov(score**2, score_of(b, j) ** 2), name="squares", title=title)
-    squares = squares.then(2 * d, length, normal)
+    squares = Chain(Cov(score**2, score_of(b, j) ** 2), name="squares", title="Covariance of their squares")
+    squares = squares.then(2 * d, "both squares have the key's length in them", normal)
     fourth = Line(2 * d * (d + 3), "fourth moments of both", normal)
     square = Chain(Var(score**2), fourth, name="square", title="Variance of a square")
     yield from (squares, square)
@@ -23,8 +22,7 @@ def derive() -> Chains:
         .then(2 * d / Var(score**2), "the covariance", earlier(squares))
         .then(1 / (d + 3), "the variance", earlier(square))
     )
-    nothing = Line(0, "nothing is shared", normal)
-    yield Chain(OWN, nothing, name="own", title="The same for keys of their own")
+    yield Chain(OWN, Line(0, "nothing is shared", normal), name="own", title="The same for keys of their own")
 
 
 def experiment(derived: Derivation) -> Items:

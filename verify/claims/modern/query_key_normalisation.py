@@ -20,16 +20,15 @@ ROTATION = of_normals("rotation")
 
 def derive() -> Chains:
     x, along, length = Symbol("x", real=True), q[a, 1], Dot(q, a, q, a)
-    density, chi_square = by_density({along: x}, NORMAL_COMPONENTS), of_normals("chi-square")
     powers = Integral(x ** (2 * h) * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
     of_entry = (
         Chain(E(along ** (2 * h)), name="entry", title="One component")
-        .then(powers, "the normal density", density)
+        .then(powers, "the normal density", by_density({along: x}, NORMAL_COMPONENTS))
         .then(2**h * gamma(h + S.Half) / sqrt(pi), "integrated", integral())
     )
     of_length = (
         Chain(E(length**h), name="length", title="The squared length")
-        .then(Integral(w**h * CHI_SQUARE, (w, 0, oo)), "it is chi-square", chi_square)
+        .then(Integral(w**h * CHI_SQUARE, (w, 0, oo)), "it is chi-square", of_normals("chi-square"))
         .then(2**h * gamma(h + d / 2) / gamma(d / 2), "integrated", integral())
     )
     apart = of_normals("independence")

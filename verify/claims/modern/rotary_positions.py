@@ -60,8 +60,7 @@ def derive() -> Chains:
     )
     apart = Line(first.dot(turn(beta - alpha) * other), "only the distance counts", algebra)
     title = "What a pair adds to a score of two positions, or to a squared length, at a distance of 0"
-    turned = (turn(alpha) * first).dot(turn(beta) * other)
-    yield Chain(turned, apart, name="relative", title=title)
+    yield Chain((turn(alpha) * first).dot(turn(beta) * other), apart, name="relative", title=title)
     title = "Variance, both components of a pair of $u$ and of $w$ correlated"
     yield (
         Chain(Var(TIED), name="correlated", title=title, given=(rho >= -1, rho <= 1))

@@ -90,8 +90,7 @@ def experiment(derived: Derivation) -> Items:
     relative, near = simplify(spread.end * SQUARES / tau**2), Within(2, 1, "the standard error")
     for size in (4, 64):
         yield of_fits(f"bias-d{size}", bias, {d: size}, equals=0, tolerance=near)
-        fitted = of_fits(f"error-d{size}", square, {d: size}, equals=relative, tolerance=2, control=size == 4)
-        yield fitted
+        yield of_fits(f"error-d{size}", square, {d: size}, equals=relative, tolerance=2, control=size == 4)
     row = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
     of_row = partial(Computed, arguments=(PLANTED,), settings=row, allowance=ROUNDING)
     yield of_row("found-again", "the scale fitted to an output without errors", fitted_to_row, equals=PLANTED)

@@ -57,12 +57,11 @@ def integrated(of_score: Expr, cap: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    wide, near = Within(2), Within(0.5, fixed=True)
     slope = E((CAPPED.subs(x, SCALED + STEP) - CAPPED.subs(x, SCALED - STEP)) / (2 * STEP))
     for cap in CAPS:
         at, lost, less = {d: D, c: cap}, integrated(LOST, cap), 0.98 if cap == CAPS[-1] else 0
-        yield Check(f"lost-c{cap}", derived, at, equals=lost, tolerance=wide, control=cap == 1)
-        yield Check(f"bound-c{cap}", derived, at, tolerance=near, sharper=less)
+        yield Check(f"lost-c{cap}", derived, at, equals=lost, tolerance=Within(2), control=cap == 1)
+        yield Check(f"bound-c{cap}", derived, at, tolerance=Within(0.5, fixed=True), sharper=less)
         yield Check(f"slope-c{cap}", slope, at, equals=integrated(derived["slope"].end, cap))
     says, both = "two terms suffice at a cap of one deviation", derived["two-terms"].end
     yield Wrong("first-terms-suffice", of="lost-c1", equals=both, says=says)

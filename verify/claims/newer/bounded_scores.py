@@ -34,11 +34,10 @@ def derive() -> Chains:
     total, entry = over_keys(exp(ROW.subs(j, l)), l), exp(ROW)
     between = over_keys((exp(R / 2) - entry) * (entry - exp(-R / 2))) / total**2
     missing = at_most((cosh(R / 2) * total - n) ** 2 / (n * total**2) + between, given=WITHIN)
-    why = "a square is missing, and what lies between both ends"
     of_squares = (
         Chain(squares(ROW), name="squares", title="The sum of the squared weights")
         .then(over_keys(entry**2) / total**2, "exponentials over their sum", algebra)
-        .then(cosh(R / 2) ** 2 / n, why, missing, "≤")
+        .then(cosh(R / 2) ** 2 / n, "a square is missing, and what lies between both ends", missing, "≤")
     )
     yield from (grown, entropy, of_squares)
     for chain, name in ((entropy, "mean-entropy"), (of_squares, "mean-squares")):

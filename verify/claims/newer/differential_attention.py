@@ -52,10 +52,9 @@ def derive() -> Chains:
     for chain, name in ((noise, "apart"), (relative, "relative-apart")):
         start, end = (side.xreplace({r: S.Zero}) for side in (chain.start, chain.end))
         alone = end.xreplace({CORRELATION.xreplace({r: S.Zero}): S.Zero})
-        title = f"{chain.title}: independent maps"
         given = tuple(condition for condition in chain.given if condition not in POSSIBLE)
         yield (
-            Chain(start, name=name, title=title, given=given)
+            Chain(start, name=name, title=f"{chain.title}: independent maps", given=given)
             .then(end, "correlated maps", earlier(chain, at={r: 0}))
             .then(alone, "independent weights have no covariance", moments(LAWS))
         )

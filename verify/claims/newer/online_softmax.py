@@ -92,8 +92,7 @@ def experiment(derived: Derivation) -> Items:
     # The mean of a partial sum of such rows, of which a share of 2/128 is below the lag.
     truth = 1 + (KEYS - 1) * (math.expm1(2) + (RANGE - 2) * math.exp(2)) / RANGE
     capped = partial(Check, laws={x: UNIT_INTERVAL}, sharper=0.97, sharper_truth=truth)
-    drawn = derived["drawn"]
-    yield capped("drawn-t2", drawn, {n: KEYS, R: RANGE, t: 2})
+    yield capped("drawn-t2", derived["drawn"], {n: KEYS, R: RANGE, t: 2})
     of_rows = partial(Check, laws={s: NORMAL, v: NORMAL}, shape={m: 16, d_v: 8})
     for spread in SPREADS:
         cost = E(Column(in_few_bits, f"lagging-{spread}")) / E(Column(in_few_bits, f"at-maximum-{spread}"))

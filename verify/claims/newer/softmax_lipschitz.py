@@ -56,9 +56,8 @@ def experiment(derived: Derivation) -> Items:
     check, tight = partial(Check, shape={m: 16}), Within(0.5, fixed=True)
     for size in (0.25, 1, 4):
         at, name = {n: 2, sigma: size}, f"s{size}".replace(".", "")
-        control, less = size == 4, 0.96 if size < 1 else 0
-        yield check(f"slope-{name}", derived["mean-slope"], at, control=control)
-        yield check(f"bound-{name}", derived["drawn"], at, tolerance=tight, sharper=less)
+        yield check(f"slope-{name}", derived["mean-slope"], at, control=size == 4)
+        yield check(f"bound-{name}", derived["drawn"], at, tolerance=tight, sharper=0.96 if size < 1 else 0)
     what, rounded = "operator norm of the Jacobian at equal scores", partial(Computed, allowance=ROUNDING)
     for keys, relation in ((2, "equals"), (3, "at_most")):
         for name, (order, _) in NORMS.items():

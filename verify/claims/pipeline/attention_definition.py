@@ -84,8 +84,7 @@ def experiment() -> Items:
         ("masked-after-softmax", "rows", "padding", np.where(NO_PADDING, softmax(scores), 0.0)),
         ("masked-with-zero", "masked", "padding", softmax(np.where(NO_PADDING, scores, 0.0))),
     ):
-        given = part, mask, weights, weights @ V
-        yield Wrong(name, of=f"{part}-{mask}", arguments=given, says=WRONG[name])
+        yield Wrong(name, of=f"{part}-{mask}", arguments=(part, mask, weights, weights @ V), says=WRONG[name])
 
 
 CLAIM = Claim(

@@ -45,8 +45,7 @@ def experiment(derived: Derivation) -> Items:
     shape, of_long, together = {m: SIDE, n: SIDE}, derived["of-long-values"], derived["covariance-of-squares"]
     for width, law in VALUES.items():
         at, control = {d: D, d_v: width}, width == 1
-        name, law_of = f"variance-dv{width}", {v: law}
-        yield Check(name, of_long, at, laws=law_of, shape=shape, control=control)
+        yield Check(f"variance-dv{width}", of_long, at, laws={v: law}, shape=shape, control=control)
     at, near = {d: D, d_v: D}, Within(1.0, D, "the variance of a score", fixed=True)
     yield Check("covariance", together, at, tolerance=near, shape=shape)
     says = "wider values make larger scores: the variance is their dimension, {value}"

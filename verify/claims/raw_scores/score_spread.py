@@ -75,8 +75,7 @@ def point(name: str, dimension: int) -> float:
     """Return the 95% point above the mean, of the exact law."""
 
     def beyond(above: float) -> float:
-        is_normal = name == "normal"
-        share = below(dimension, above) if is_normal else np.interp(above, *uniform_law(dimension))
+        share = below(dimension, above) if name == "normal" else np.interp(above, *uniform_law(dimension))
         return float(share) - float(LEVEL)
 
     deviation = DEVIATION[name] * math.sqrt(dimension)

@@ -51,8 +51,7 @@ def experiment(derived: Derivation) -> Items:
     of_normal = kurtosis.end.subs({kappa_q: 3, kappa_k: 3})
     says = "the law does not matter for the kurtosis either: random signs have that of normal components"
     yield Wrong("same-kurtosis", of="rademacher-kurtosis", equals=of_normal, says=says)
-    checks = tuple(f"{name}-variance-d*" for name in LAWS)
-    yield Plot("six-laws", checks, d, curves={"derived": derived.end})
+    yield Plot("six-laws", tuple(f"{name}-variance-d*" for name in LAWS), d, curves={"derived": derived.end})
 
 
 CLAIM = Claim(

@@ -78,8 +78,7 @@ def experiment(derived: Derivation) -> Items:
     yield Computed("two-below-three", what, np.sign, (less,), equals=-1, settings={"products": 3})
     for name, pairs in (("two", TWO), ("three", THREE)):
         what, exact = f"population variance of the {name}-dimensional products", exact_variance(pairs)
-        near = Allowance(1e-9)
-        yield Computed(f"spread-of-{name}", what, variance, (pairs,), equals=exact, allowance=near)
+        yield Computed(f"spread-of-{name}", what, variance, (pairs,), equals=exact, allowance=Allowance(1e-9))
     ratio, chance = exact_variance(THREE) / exact_variance(TWO), derived["f-test"]
     what, p = "one-sided p-value of the F test that the second variance is larger", chance.end.subs(f, ratio)
     # Three products a side leave two degrees of freedom each.

@@ -68,8 +68,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("own-factor", of=f"order-n{MOST}", arguments=(scores(), by_length), says=says)
     says = "a matrix product with a factor for each key keeps the shape as well"
     yield Wrong("matrix-product", of="shape", arguments=(scores() @ by_length,), says=says)
-    moved = (lambda x: x / D**0.5,)
-    yield Wrong("weights-stay", of="raised", arguments=moved, says="the weights stay, too")
+    yield Wrong("weights-stay", of="raised", arguments=(lambda x: x / D**0.5,), says="the weights stay, too")
     says = "scaling makes all scores small: none is larger than 1 in size"
     yield Wrong("all-small", share, {d: D}, equals=0, tolerance=within, says=says)
 

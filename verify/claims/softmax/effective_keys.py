@@ -13,8 +13,7 @@ MANY, TIMES = 10**6, n * E(squares(s[a, j]))
 def derive() -> tuple[Chain, ...]:
     *others, limit = many_keys()
     unit = Chain(Limit(TIMES, n, oo), name="unit", title="Scores of variance 1")
-    unit = unit.then(EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1}))
-    return *others, limit, unit
+    return *others, limit, unit.then(EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1}))
 
 
 def experiment(derived: Derivation) -> Items:
