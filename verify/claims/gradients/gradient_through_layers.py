@@ -42,9 +42,9 @@ def derive() -> Chains:
     squares = Chain(E(total(passed)), name="adds", title=title, defines="its mean over weights")
     yield squares.then(total(came) + shared(came), adds, over_weights)
     title, defines = "The part of it that all tokens share", "its mean over weights"
-    yield Chain(E(shared(passed)), name="doubles", title=title, defines=defines).then(
-        2 * shared(came), "the value path adds as much as the residual path brings", over_weights
-    )
+    doubles = Chain(E(shared(passed)), name="doubles", title=title, defines=defines)
+    brings = "the value path adds as much as the residual path brings"
+    yield doubles.then(2 * shared(came), brings, over_weights)
     share = "the shared part of a fresh gradient is one in as many as there are tokens"
     title = "The mean square of a fresh gradient, one layer back"
     fresh = Chain(E(total(back(g))) / (n * D), name="first", title=title)

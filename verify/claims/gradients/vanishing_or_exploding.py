@@ -52,7 +52,7 @@ def derive() -> Chains:
     mean = over_keys(WEIGHT * score)
     from_mean = k[j, i] - over_keys(WEIGHT.xreplace({j: l}) * k[l, i], l)
     spread = over_components(over_keys(WEIGHT**2 * from_mean**2))
-    split = (d - 1) * squared_norm(c * score) + (over_keys(WEIGHT**2 * (score - mean) ** 2) / LENGTH)
+    split = (d - 1) * squared_norm(c * score) + over_keys(WEIGHT**2 * (score - mean) ** 2) / LENGTH
     why = r"across the query, keys are independent of the scores; along it, their component is $q\cdot k/|q|$"
 
     def ratio(mean_square: Expr) -> Expr:
@@ -64,9 +64,8 @@ def derive() -> Chains:
         .then(ratio(c**2 * E(split)), why, cited("rotation", laws=NORMAL_COMPONENTS))
     )
     of_keys, norm = c**2 * LENGTH * over_keys(sent(WEIGHT) ** 2), c**2 * LENGTH * squared_norm(c * score)
-    to_keys = Chain(
-        ratio(E(of_keys)), name="keys", title="Root mean squares of what a query sends to the keys"
-    )
+    title = "Root mean squares of what a query sends to the keys"
+    to_keys = Chain(ratio(E(of_keys)), name="keys", title=title)
     yield to_keys.then(ratio(E(norm)), "upstream products are uncorrelated, of one variance", UPSTREAM)
     squared, apart = squares(c * score), "the upstream gradient is apart"
     of_values = ratio(E(squared * Dot(u, a, u, a)))

@@ -26,11 +26,9 @@ p, other = (Named(Symbol(f"p_{key}"), Softmax(c * s[a, key], key)) for key in (j
 
 def derive() -> Chains:
     output, mean = over_keys(p * v[j, e]), over_keys(p * s[a, j])
-    yield Chain(Derivative(output, c), title="How the output follows the scale").then(
-        over_keys(p * s[a, j] * v[j, e]) - mean * output,
-        "the covariance of scores and values under the weights",
-        derivative(),
-    )
+    covariance = over_keys(p * s[a, j] * v[j, e]) - mean * output
+    chain = Chain(Derivative(output, c), title="How the output follows the scale")
+    yield chain.then(covariance, "the covariance of scores and values under the weights", derivative())
     title = "The scale from two weights whose scores differ"
     defines = "what two weights of a row say of its scale"
     chain = Chain(log(p / other) / (s[a, j] - s[a, l]), name="inverse", title=title, defines=defines)

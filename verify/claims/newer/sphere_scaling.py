@@ -59,9 +59,8 @@ def experiment(derived: Derivation) -> Items:
     # The scale at 1024 keys, 16 times as many, had it grown by the power 1.9 in place of 2.
     smaller, slower = Rational(202, 100), mean_of_largest(1024, 2, float(OTHERS[2] * 64**2) * 16**1.9)
     yield Wrong("smaller-sum", of="bound-d3-n4096", at_least=1 / (1 + n / (smaller * beta)))
-    yield Wrong(
-        "smaller-power", of="kept-d2-n1024", equals=slower, says="a power less by a twentieth is enough"
-    )
+    says = "a power less by a twentieth is enough"
+    yield Wrong("smaller-power", of="kept-d2-n1024", equals=slower, says=says)
     yield Wrong("one-half", of="kept-d5-n1024", equals=S.Half, says="half is kept in five dimensions, too")
     for size in (2, 3, 4, 5, 9, 17):
         what = f"power of the number of keys that the scale grows with, 64 to 4096 keys, in {size} dimensions"

@@ -27,14 +27,11 @@ def derive() -> tuple[Chain, ...]:
         .then(E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra)
         .then(0, independent, moments(BESIDE))
     )
-    share = E(LONG)
+    among_long = E(score**2 * LONG) / E(LONG) - (E(score * LONG) / E(LONG)) ** 2
+    title = "The variance of the scores whose values are long"
+    defines = "the variance of those scores whose value has a mean square above 1"
     of_long = (
-        Chain(
-            E(score**2 * LONG) / share - (E(score * LONG) / share) ** 2,
-            name="of-long-values",
-            title="The variance of the scores whose values are long",
-            defines="the variance of those scores whose value has a mean square above 1",
-        )
+        Chain(among_long, name="of-long-values", title=title, defines=defines)
         .then(E(score**2) - E(score) ** 2, independent, moments(BESIDE))
         .then(d, "moments of the components", moments(STANDARD))
     )

@@ -24,9 +24,7 @@ def derive() -> tuple[Chain, ...]:
         Chain(E(Min(Softmax(row, j), Softmax(row.subs(j, l), l))), name="mean", title=title)
         .then(of_gap, "of two keys it depends on the gap alone", two)
         .then(Integral(smaller * density, over), r"the gap is normal with variance $2\sigma^2$", normal)
-        .then(
-            Integral(2 * lower * density, sizes), "either key may lead by the size of the gap", numerically()
-        )
+        .then(Integral(2 * lower * density, sizes), "either key may lead by its size", numerically())
     )
     missing = at_most(Integral(2 * lower * (peak - density), sizes))
     primitive, most = -2 * peak * log(1 + exp(-x)), "the density of the gap is largest at 0"
