@@ -160,9 +160,8 @@ CLAIM = Claim(
     "{one-ahead-n3-none:prediction}, {one-ahead-n3-most:prediction} and {one-ahead-n3-far:prediction}.",
     meaning="A row transmits gradient only if its largest weight is near neither zero nor one: a row that is "
     "spread over very many keys blocks it as much as a saturated one. So making scores smaller does not "
-    "always let more gradient through; with many keys a uniform row transmits almost nothing, and some "
-    "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
-    "queries and keys is multiplied by these, and by the scale.",
+    "always let more gradient through: some spread is needed. Some row attains each bound. The bounds "
+    "concern one row; what reaches queries and keys is multiplied by these, and by the scale.",
     symbols={"x": x, "p_1": p_1, "p_2": p_2, "form": FORM},
     references=cite("storn1997"),
 )
