@@ -10,6 +10,7 @@ from verify.spec.integrals import integrated
 from verify.spec.lemmas import squares_lack
 from verify.spec.many_keys import ONCE, at_most_keys
 
+# Twice the spread at which the bound is 0, so that the bound is one half.
 GROWING, NAME = 2 * sqrt(2 * log(n)), r"$\sigma = 2\sqrt{2\ln n}$"
 MEAN = E(squares(sigma * s[a, j]))
 

@@ -78,6 +78,7 @@ def experiment(derived: Derivation) -> Items:
         yield uniform(f"pairs-n{keys}", pairs, {n: keys}, at_least=low, sharper=more)
         yield normal(f"softmax-n{keys}", softmax, {n: keys}, at_most=Threshold(most), sharper=few)
     for (name, bits), terms in zip(BITS.items(), (1024, 4096), strict=True):
+        # A sum stops where half the spacing is no less than a term: at 2^b for ones, 2^(b - 1) for 3/8.
         for words, value, power in (("ones", 1.0, 0), ("smaller", 3 / 8, -1)):
             where = {"precision": name, "terms": terms, "of": value}
             what, given, end = "sum of equal terms", (np.full(terms, value), bits), 2 ** (bits + power)

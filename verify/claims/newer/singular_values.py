@@ -60,6 +60,7 @@ def experiment(derived: Derivation) -> Items:
         at, both = {n: keys, v: SPREAD**2}, {n: keys, v: SPREAD**2, d: DIMENSION}
         check = partial(Check, shape={m: keys, n: keys}, tolerance=Within(1.0, fixed=True))
         of_rows, of_products = partial(check, laws={s: NORMAL}), partial(check, laws={q: NORMAL, k: NORMAL})
+        # Five sixths of the edge, in hundredths: a number that is set, for no lower bound is derived.
         less, share = 0.95 if keys == KEYS[-1] else 0, Rational(round(500 / 6 * float(edge.subs(at))), 100)
         yield of_rows(f"most-apart-n{keys}", independent, at, at_most=edge, sharper=less)
         yield of_rows(f"least-apart-n{keys}", independent, at, at_least=Threshold(share))

@@ -21,7 +21,7 @@ BLOCKED, NO_PADDING = np.full((QUERIES, KEYS), -np.inf), np.arange(KEYS) < KEYS 
 MASKS: dict[str, tuple[Array, loops.Sees]] = {
     "none": (np.zeros((QUERIES, KEYS)), lambda _query, _key: True),
     "causal": (np.triu(BLOCKED, 1), lambda query, key: key <= query),
-    "padding": (np.where(NO_PADDING, 0.0, BLOCKED), lambda _, key: key not in {5, 6}),
+    "padding": (np.where(NO_PADDING, 0.0, BLOCKED), lambda _, key: key not in {5, 6}),  # the last two of 7
 }
 """Masks by name: as an array that is added to the scores, and in words of single indices for the loops."""
 PARTS = {
