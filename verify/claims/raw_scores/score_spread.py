@@ -45,8 +45,8 @@ def derive() -> tuple[Chain, ...]:
     product = product.then(PRODUCT, "integrated", integral(u * log(v), given=given))
     inside = Limit(E(Indicator(x - (score - mu_q * mu_k * d) / sqrt(Var(score)))), d, oo)
     normal, title = (1 + erf(x / sqrt(2))) / 2, "A score less its mean and over its standard deviation"
-    limit, many = Chain(inside, name="limit", title=title), cited("central limit", laws=GENERAL)
-    limit = limit.then(normal, "a sum of independent products of one law", many)
+    limit, theorem = Chain(inside, name="limit", title=title), cited("central limit", laws=GENERAL)
+    limit = limit.then(normal, "a sum of independent products of one law", theorem)
     many = (
         Chain(Eq(inside, LEVEL, evaluate=False), name="many", title="Where that is 95%")
         .then(Eq(normal, LEVEL, evaluate=False), "the normal law’s", earlier(limit), "⇔")
