@@ -124,7 +124,8 @@ def test_every_claim_has_a_row_and_failures_a_sentence() -> None:
         assert f"| `{claim.id}` | {claim.derivation.status.replace('-', ' ')} |" in table
         assert f" {claim.verdict} | {claim.measured_checks} | {claim.exact_checks} |" in table
         is_bad = claim.verdict in {"refuted", "undecided"} or claim.derivation.status == "failed"
-        assert (f"- **`{claim.id}`: {claim.verdict}.**" in head) is is_bad
+        failed = "derivation failed, " * (claim.derivation.status == "failed")
+        assert (f"- **`{claim.id}`: {failed}{claim.verdict}.**" in head) is is_bad
     assert {line.count("|") for line in table.splitlines()[1:] if line.startswith("|")} == {8}
 
 

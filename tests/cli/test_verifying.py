@@ -143,7 +143,7 @@ def test_results_can_be_rendered_elsewhere(
     [
         ([], 0, "✓ doubled-keys  confirmed: "),
         (
-            [("derived, {d: size})", "derived.start, {d: size}, equals=5 * d)")],
+            [("derived, {d: size})", "4 * E(score**2), {d: size}, equals=5 * d)")],
             1,
             "✗ doubled-keys  refuted: ",
         ),
@@ -152,7 +152,7 @@ def test_results_can_be_rendered_elsewhere(
             3,
             "? doubled-keys  undecided: ",
         ),
-        ([(".then(4 * d", ".then(4 * d + 1")], 1, "✗ doubled-keys  undecided: the derivation failed"),
+        ([(".then(4 * d", ".then(4 * d + 1")], 1, "✗ doubled-keys  the derivation failed"),
     ],
 )
 def test_the_exit_status_says_the_outcome(

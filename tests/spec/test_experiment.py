@@ -38,9 +38,10 @@ class TestChecks:
     """What a check becomes."""
 
     def test_one_of_a_chains_start_against_its_end_is_derived(self) -> None:
-        """Another prediction, a near quantity, or a threshold is not."""
+        """A prediction that comes near it, a near quantity, or a threshold is not."""
         right = Check("right", Var(score), {d: 3}, equals=d)
-        value = Check("value", Var(score), {d: 4}, equals=d + 1)
+        limit = Within(because="it is the limit")
+        value = Check("value", Var(score), {d: 4}, equals=d + 1, tolerance=limit)
         near = Check("near", E(score**2), {d: 5}, equals=d)
         threshold = Check("set", Var(score), {d: 6}, at_least=Threshold(5))
         experiment = made(right, value, near, threshold)
@@ -56,7 +57,11 @@ class TestChecks:
     def test_one_of_a_chain_compares_its_start_with_its_end(self, relation: Relation, kept: str) -> None:
         """As they are related; what is given besides comes first, and a wrong version is of its start."""
         chain = Chain(Var(score)).then(d, "so", algebra, relation)
-        plain, other = Check("plain", chain, {d: 3}), Check("other", chain, {d: 3}, equals=2 * d)
+        unlike = Within(because="it is another's")
+        plain, other = (
+            Check("plain", chain, {d: 3}),
+            Check("other", chain, {d: 3}, equals=2 * d, tolerance=unlike),
+        )
         wrong = Wrong("wrong", chain, {d: 3}, equals=4 * d, says="it is not")
         experiment = made(plain, other, wrong, derived=Derivation.of(chain))
         first, second = experiment.checks
@@ -73,7 +78,7 @@ class TestChecks:
         none = Chain(E(exp(total)), Line(E(exp(2 * total) / exp(total)), "", algebra))
         at, value = {n: 3, d: 4}, integrated(chain.end, {n: 3, d: 4})
         other, unknown = (
-            Check("other", chain.start, at, equals=2 * value),
+            Check("other", chain.start, at, equals=2 * value, tolerance=Within(because="it is twice that")),
             Check("unknown", none.start, at, equals=value),
         )
         experiment = made(Check("cubes", chain, at), other, unknown, derived=Derivation((chain, none)))
@@ -103,6 +108,14 @@ class TestChecks:
         ):
             made(Check("u", Var(score), {d: 12}, equals=d, laws=laws))
         made(Check("r", Var(score), {d: 12}, equals=d, laws={q: RADEMACHER}))
+
+    def test_a_prediction_that_contradicts_what_is_derived_is_refused(self) -> None:
+        """With both values; under other laws, or as a wrong version, it is measured."""
+        half_a_percent = Check("v", Var(score), {d: 4}, equals=1.005 * d)
+        with pytest.raises(ClaimError, match=r"v: it predicts 4\.02, but a chain derives 4 for the same"):
+            made(half_a_percent)
+        made(replace(half_a_percent, equals=7 * d / 144, laws={q: UNIT_INTERVAL, k: UNIT_INTERVAL}))
+        made(*variances(4), Wrong("w", Var(score), {d: 4}, equals=1.005 * d, says="it is more"))
 
     @pytest.mark.parametrize(
         ("check", "message"),

@@ -284,3 +284,21 @@ def test_families_without_a_law_are_no_numbers_in_means() -> None:
     moments(signs).decide(E(squares(x) * sign_of**2), E(squares(x)), "=")
     assert refused(moments(signs), E(squares(x) * sign_of**2) ** 2, E(squares(x) ** 2))
     assert refused(moments(signs), E(Abs(sign_of) * x) ** 2, E(Abs(sign_of) * x**2) * E(Abs(sign_of)))
+
+
+@pytest.mark.parametrize(
+    ("because", "check", "problem"),
+    [
+        (
+            algebra,
+            "by definition",
+            "line d_k: its reason and its check are exchanged; write the reason, then",
+        ),
+        ("by definition", moments, "line d_k: <function moments .*> is no check; write"),
+        (None, algebra, "line d_k: its reason None is no text; write"),
+    ],
+)
+def test_arguments_of_a_line_in_the_wrong_places_are_said(because: Any, check: Any, problem: str) -> None:
+    """Where the line is written, and with its form."""
+    with pytest.raises(ClaimError, match=problem):
+        Chain(Var(score)).then(d, because, check)

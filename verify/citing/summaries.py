@@ -105,6 +105,14 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
 
 
 _MARKS = {Verdict.CONFIRMED: "✅", Verdict.APPROXIMATE: "🟡", Verdict.REFUTED: "❌", Verdict.UNDECIDED: "⚪"}
+
+
+def _headline(claim: ClaimRecord) -> str:
+    """Return the verdict of a claim; where its derivation failed, that, which its author has to mend."""
+    failed = claim.derivation.status is Proof.FAILED
+    return f"derivation failed, {claim.verdict}" if failed else str(claim.verdict)
+
+
 _HEAD = "| claim | derivation | measurement | measured checks | exact checks | controls refuted | digest |"
 
 
@@ -142,7 +150,7 @@ def to_markdown(record: RunRecord) -> bytes:
             f"{record.measured_checks} measured and {record.exact_checks} exact checks; {refuted} of "
             f"{sum(len(claim.controls) for claim in record.claims)} negative controls rejected."
         ),
-        *(f"- **`{claim.id}`: {claim.verdict}.** {prose_for_markdown(claim.reason)}" for claim in bad),
+        *(f"- **`{claim.id}`: {_headline(claim)}.** {prose_for_markdown(claim.reason)}" for claim in bad),
         "\n".join(rows),
     ]
     if outcomes := tallies(Counter(statement.outcome for statement in _asked(record)), Outcome):

@@ -72,8 +72,10 @@ def following(begin: Callable[[tuple[str, ...]], None] = lambda _claims: None) -
 
 def verdict_line(record: ClaimRecord, width: int) -> str:
     """Return a claim's mark, id, verdict and reason; ``width`` is that of the longest id."""
-    mark = "✗" if record.derivation.status is Proof.FAILED else _MARKS[record.verdict]
-    return f"{mark} {record.id:<{width}}  {record.verdict}: {record.reason}"
+    if record.derivation.status is Proof.FAILED:
+        # The line that fails is what its author needs; the verdict says no more.
+        return f"✗ {record.id:<{width}}  {record.reason} ({record.verdict})"
+    return f"{_MARKS[record.verdict]} {record.id:<{width}}  {record.verdict}: {record.reason}"
 
 
 def say_outcomes(record: RunRecord, *, own_sources: bool) -> None:

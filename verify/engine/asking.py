@@ -11,7 +11,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from verify.montecarlo.quantities import measurement
 from verify.spec import checks, figures
 from verify.spec.checks import Fit, Items, Threshold, Within, Wrong
 from verify.spec.claim import Claim
+from verify.spec.predictions import predicted
 from verify.spec.settings import measurable, normalised
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.notation import in_line, plain
@@ -255,8 +256,12 @@ def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -
             within = Within(3.0, because="what it is compared with was measured as well")
         elif formula.subs(at).is_zero and relation == "=":
             within = Within(scale=_spread(asked, at), of="the standard deviation")
-        predicted: dict[str, Any] = {side: value}
-        yield checks.Check(_id(at), asked.quantity, at, laws=asked.laws, tolerance=within, **predicted)
+        given: dict[str, Any] = {side: value}
+        check = checks.Check(_id(at), asked.quantity, at, laws=asked.laws, tolerance=within, **given)
+        if asked.against is not None and asked.formula not in (None, formula):
+            # A claim may not contradict what it derives. That of a question may: the asker wants to know.
+            check = replace(check, equals=replace(predicted(check), origin="computed"))
+        yield check
     if formula is None or relation != "=":
         value, error = first[-1].value, first[-1].error
         off, says = 12 * tolerance * value, "it is larger by twelve times the tolerance"
@@ -264,8 +269,8 @@ def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -
             # A bound that a first sample shows to be false must come out refuted.
             off = max(abs(value) / 2, 10 * error) * (-1 if relation == "≤" else 1)
             says = "it keeps a bound that lies beyond what a first sample has"
-        predicted = {side: Threshold(value + off)}
-        yield Wrong("off", asked.quantity, last, laws=asked.laws, says=says, **predicted)
+        given = {side: Threshold(value + off)}
+        yield Wrong("off", asked.quantity, last, laws=asked.laws, says=says, **given)
     elif not any(formula.subs(at).is_zero for at in asked.places):
         yield from _fits(asked, formula)
 

@@ -32,6 +32,9 @@ from verify.symbolic.vocabulary import E, Given, Index, LargestGap, Law, definit
 LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
 
+SAME = 1e-6
+"""How far, relative to the larger, a stated prediction may be from the derived: more is a contradiction."""
+
 LAW_POINTS = 4
 """At how many points a law of numbers is compared with a chain's end, which takes an integral each."""
 
@@ -167,22 +170,33 @@ def origin(check: Check, derivation: Derivation, value: float) -> Literal["deriv
     """Return "derived" where a check is of a chain's start against its end, else "computed".
 
     Raises:
-        ClaimError: the check's laws are not those that the chain assumes.
+        ClaimError: the check's laws are not those that the chain assumes, or a chain derives another value
+            of the quantity, and the check's band has no reason for that.
     """
     for chain in derivation.chains:
         if _is_of(check, chain, value):
             _refuse_other_laws(check, chain)
             return "derived"
+    # A limit may be compared with what comes near it, where the band says why that is near enough.
+    stated = check.relation == "=" and not check.within.because
+    derived = truth_of(check, derivation) if stated else None
+    if derived is not None and abs(derived - value) > SAME * max(abs(derived), abs(value)):
+        raise ClaimError(
+            f"check {check.id}: it predicts {value:.8g}, but a chain derives {derived:.8g} for the same "
+            "quantity; correct the prediction, make it a Wrong(…), or say why it may differ: "
+            'tolerance=Within(…, because="…")'
+        )
     return "computed"
 
 
-def truth_of(wrong: Compared, derivation: Derivation) -> float | None:
-    """Return the derived value of the quantity of a wrong version, None where no chain derives it."""
+def truth_of(given: Compared, derivation: Derivation) -> float | None:
+    """Return the derived value of a compared quantity, None where no chain derives it under its laws."""
     for chain in derivation.chains:
-        end = _end_for(wrong, chain) if chain.relation == "=" else None
-        if end is not None:
+        end = _end_for(given, chain) if chain.relation == "=" else None
+        # What a chain says under conditions, it says of no setting at which one of them fails.
+        if end is not None and all(_put_in(condition, given) != S.false for condition in chain.given):
             with suppress(ClaimError):
-                _refuse_other_laws(wrong, chain)
+                _refuse_other_laws(given, chain)
                 return end
     return None
 

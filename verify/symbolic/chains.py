@@ -110,6 +110,17 @@ class Line:
     check: LineCheck = field(hash=False)
     relation: Relation = "="
 
+    def __post_init__(self) -> None:
+        if isinstance(self.check, LineCheck) and isinstance(self.because, str):
+            return
+        problem = f"{self.check!r} is no check"
+        if isinstance(self.because, LineCheck):
+            problem = "its reason and its check are exchanged"
+        elif isinstance(self.check, LineCheck):
+            problem = f"its reason {self.because!r} is no text"
+        form = 'write the reason, then the check: then(…, "why it follows", algebra)'
+        raise ClaimError(f"line {self.expression}: {problem}; {form}")
+
 
 class Related(Function):  # type: ignore[misc]  # SymPy has no types
     """Two expressions, or propositions, with the sign of how they stand to each other between them."""
