@@ -120,7 +120,7 @@ def test_formula_of_the_asker_is_decided() -> None:
     verdicts = [wrong.evidence.check(name).verdict for name in ("d4", "d16")]
     assert verdicts == [Verdict.CONFIRMED, Verdict.REFUTED]
     assert wrong.exit_status == 1
-    assert "Your formula: Var(q·k) = d_k²/4" in str(wrong)
+    assert "Formula to be decided: Var(q·k) = d_k²/4" in str(wrong)
     right = ask("P(q·k > 0)", against="1/2", **SMALL)
     assert right.verdict is Verdict.CONFIRMED
     assert right.formula is None

@@ -50,8 +50,8 @@ NAME = "question"
 _MOST_DRAWS = 4 * 10**9
 """Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so."""
 
-_SIDES = {"=": ("equals", "="), "≤": ("at_most", r"\le"), "≥": ("at_least", r"\ge")}
-"""The argument of a check for its prediction, by the relation, and the relation in LaTeX."""
+_SIDES = {"=": "equals", "≤": "at_most", "≥": "at_least"}
+"""The argument of a check for its prediction, by the relation."""
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 _SHORT = re.compile(r"−?\d{1,4}(/\d{1,4})?")
@@ -106,22 +106,11 @@ class Answer:
 
     def text(self, width: int = WIDTH) -> str:
         """Return the answer for a terminal, in lines of a ``width``."""
-        asked, formula, derivation = self.question, self.formula, self.question.derivation
+        asked, derivation = self.question, self.question.derivation
         folded = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
-        name = plain(asked.quantity)
-        name = name if len(name) <= WIDTH // 2 else asked.text
-        if formula is None:
-            sentences = [f"Nothing is derived: {derivation.nothing}."]
-        else:
-            sizes = " and ".join(str(size) for size in (d, n) if formula.has(size)) or "size"
-            sentences = [f"Derived for every {sizes}: {name} {asked.relation} {plain(formula)}"]
-        if asked.against is not None:
-            sentences.append(f"Your formula: {name} = {plain(asked.against)}")
-        if asked.claim:
-            sentences.append(f"By the claim {asked.claim.id}: {unformatted(asked.claim.title)}.")
-        if derivation.main:
-            sentences += map(unformatted, derivation.main.assumptions)
-        blocks = [folded(f"{name} for {asked.components}"), "\n".join(map(folded, sentences))]
+        sentences = asked.sentences(plain) + list(derivation.main.assumptions if derivation.main else ())
+        blocks = [folded(f"{plain(asked.quantity)} for {asked.components}")]
+        blocks.append("\n".join(folded(unformatted(sentence)) for sentence in sentences))
         for chain in derivation.chains:
             title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
             blocks.append(title + chain_text(chain, width))
@@ -198,18 +187,10 @@ def ask(
         text, law=law, query_law=query_law, key_law=key_law, dimensions=dimensions, keys=keys, against=against
     )
     chosen = runner.settings(seed=seed, tolerance=tolerance, false_alarm=false_alarm)
-    (formula, relation), known, nothing = asked.compared, asked.claim, asked.derivation.nothing
-    quantity = in_line(asked.quantity)
-    says = f"${quantity}$" if formula is None else f"${quantity} {_SIDES[relation][1]} {in_line(formula)}$"
-    meaning = f"A question that was asked as: {asked.text.replace('$', '')}."
-    if asked.against is not None:
-        meaning += " The formula is the asker's own."
-        if asked.formula is not None:
-            meaning += f" What is derived is ${in_line(asked.formula)}$."
-    elif known is not None:
-        meaning += f" The claim {known.id} answers it."
-    if nothing:
-        meaning += f" Nothing is derived: {nothing}."
+    (formula, relation), known = asked.compared, asked.claim
+    says = f"${in_line(asked.stated(formula, relation))}$"
+    sentences = asked.sentences(lambda x: f"${in_line(x)}$")
+    meaning = [f"A question that was asked as: {asked.text.replace('$', '')}.", *sentences]
     first: list[Measured] = []
     if asked.formula is None or relation != "=":
         # One place is enough to see what is beyond a bound, and that what is averaged is finite.
@@ -219,13 +200,13 @@ def ask(
         id=NAME,
         title=f"{says} for {asked.components}",
         statement=f"For independent {asked.components}, {says}{' is measured' if formula is None else ''}.",
-        meaning=meaning,
+        meaning=" ".join(f"{sentence.rstrip('.')}." for sentence in meaning),
         references=known.references if known else (),
         derive=lambda: asked.derivation,
         experiment=lambda: _comparisons(asked, first, chosen.tolerance),
         figures=partial(_figure, asked),
     )
-    words = runner.presentation(claim.title, f"What is ${quantity}$ for {asked.components}?")
+    words = runner.presentation(claim.title, f"What is ${in_line(asked.quantity)}$ for {asked.components}?")
     with using(workers) as processes:
         record = runner.run(
             {NAME: InMemoryClaim(claim)},
@@ -248,7 +229,7 @@ def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -
     ``first`` are earlier samples: of every place where there is no formula.
     """
     (formula, relation), last = asked.compared, asked.places[-1]
-    side, _ = _SIDES[relation]
+    side = _SIDES[relation]
     for place, at in enumerate(asked.places):
         value, within = formula, Within()
         if formula is None:

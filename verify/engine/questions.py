@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
-from sympy import Expr, Rational, sympify
+from sympy import Expr, Rational, Symbol, sympify
 
 from verify.engine.catalogue import catalogue
 from verify.errors import SettingsError, nearest
@@ -20,7 +20,7 @@ from verify.montecarlo.distributions import Distribution
 from verify.spec.claim import Claim
 from verify.spec.settings import normalised
 from verify.symbolic.calculus import NotDerived
-from verify.symbolic.chains import Chain, Derivation
+from verify.symbolic.chains import Chain, Derivation, Related
 from verify.symbolic.checks import derive
 from verify.symbolic.grammar import parse, parse_formula
 from verify.symbolic.notation import plain
@@ -249,6 +249,22 @@ class Question:
     def compared(self) -> tuple[Any, str]:
         """The formula that is decided, the asker's or the derived, and how the quantity stands to it."""
         return (self.formula, self.relation) if self.against is None else (self.against, "=")
+
+    def stated(self, formula: Any, relation: str) -> Expr:
+        """Return the statement that the quantity stands to a formula in a relation; itself without one."""
+        return self.quantity if formula is None else Related(self.quantity, Symbol(relation), formula)
+
+    def sentences(self, written: Callable[[Any], str]) -> list[str]:
+        """Return what is derived, the formula to be decided, and the claim that answers, in sentences."""
+        said = [f"Nothing is derived: {self.derivation.nothing}."]
+        if self.formula is not None:
+            sizes = " and ".join(written(size) for size in (d, n) if self.formula.has(size)) or "size"
+            said = [f"Derived for every {sizes}: {written(self.stated(self.formula, self.relation))}"]
+        if self.against is not None:
+            said.append(f"Formula to be decided: {written(self.stated(self.against, '='))}")
+        if self.claim:
+            said.append(f"By the claim {self.claim.id}: {self.claim.title}.")
+        return said
 
 
 def question(

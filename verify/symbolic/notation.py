@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -35,12 +36,12 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def latex(expression: Any) -> str:
     """Return the LaTeX of an expression or proposition, for a line of its own."""
-    return _Writer(sympify(expression)).text
+    return _written(sympify(expression), stroke=False)
 
 
 def in_line(expression: Any) -> str:
     """Return the LaTeX of an expression or proposition for a line of text: with strokes and low brackets."""
-    text = _Writer(sympify(expression), stroke=True).text.replace(r"\int\limits", r"\int")
+    text = _written(sympify(expression), stroke=True).replace(r"\int\limits", r"\int")
     while (shorter := _BRACKETS.sub(r"\1\2\3", text)) != text:
         text = shorter
     return text
@@ -51,6 +52,11 @@ def plain(expression: Any) -> str:
     text = in_signs(re.sub(r"\\sum(?![a-z])", "Σ", in_line(expression)).replace(r"\int", "∫"))
     text = re.sub(r"\^(\d+)(?![\w/.])", lambda power: power[1].translate(_RAISED), text)
     return re.sub(r"_\((\w+(?:[.,]\w+)?)\)", lambda index: f"_{index[1].replace(',', '')}", text)
+
+
+@lru_cache(maxsize=2048)
+def _written(expression: Any, *, stroke: bool) -> str:
+    return _Writer(expression, stroke=stroke).text
 
 
 class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
@@ -222,7 +228,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _product(self, factors: list[Any]) -> str:
         """Return factors side by side, in brackets where they would not be read as factors."""
         text, dots = "", sum(map(_is_dot, factors))
-        factors = sorted(factors, key=_rank)
+        factors = sorted(factors, key=_rank) if len(factors) > 1 else factors
         for place, factor in enumerate(factors):
             is_last = place == len(factors) - 1
             lies_open = factor.is_Add or (isinstance(factor, _LARGE) and not is_last)
@@ -352,6 +358,7 @@ def _renamed(expression: Any) -> dict[Any, Any]:
     return {**names, of.k: Family("q~", *of.k.ranges)} if {of.q, of.k} <= families else names
 
 
+@lru_cache(maxsize=4096)  # for it prints most factors, which stand in line after line
 def _rank(factor: Any) -> tuple[Any, ...]:
     """Return where a factor stands in a product: numbers, symbols, sums, random numbers, large signs."""
     base = factor.base if factor.is_Pow else factor
