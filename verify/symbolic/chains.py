@@ -111,13 +111,15 @@ class Line:
     relation: Relation = "="
 
     def __post_init__(self) -> None:
-        if isinstance(self.check, LineCheck) and isinstance(self.because, str):
+        because: Any = self.because  # as it is given, whatever it is declared to be
+        check: Any = self.check
+        if isinstance(check, LineCheck) and isinstance(because, str):
             return
-        problem = f"{self.check!r} is no check"
-        if isinstance(self.because, LineCheck):
+        problem = f"{check!r} is no check"
+        if isinstance(because, LineCheck):
             problem = "its reason and its check are exchanged"
-        elif isinstance(self.check, LineCheck):
-            problem = f"its reason {self.because!r} is no text"
+        elif isinstance(check, LineCheck):
+            problem = f"its reason {because!r} is no text"
         form = 'write the reason, then the check: then(…, "why it follows", algebra)'
         raise ClaimError(f"line {self.expression}: {problem}; {form}")
 
