@@ -73,6 +73,7 @@ def _rise(primitive: Any, integral: Any, given: tuple[Any, ...]) -> Any:
         # A constant summed over an index is that constant times the number of terms.
         constants = {part: part.doit() for end in ends for part in end.atoms(Sum) if part.function.is_number}
         return ends[0].xreplace(constants) - ends[1].xreplace(constants)
+    # From inside, for at an end the primitive may have a limit and no value.
     ends = [sympy_limit(primitive, variable, end, side) for end, side in ((high, "-"), (low, "+"))]
     rise = ends[0] - ends[1]
     if not rise.is_finite and rise.has(oo, S.NaN, S.ComplexInfinity):
@@ -105,6 +106,7 @@ def _integrated(side: Any, given: tuple[Any, ...]) -> Any:
     values = {}
     for integral in outermost(side, Integral):
         value = integral.doit()
+        # SymPy returns a closed form where a condition holds, such as d > 2; that has to be given.
         for pieces in value.atoms(Piecewise):
             closed, condition = pieces.args[0]
             symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
@@ -136,8 +138,16 @@ def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
     sums, products and exponentials, and of powers of a base that is positive there.
     """
 
+    def reached(part: Any) -> Any:
+        x, variable, to, _ = part.args
+        if not families_of(x) or x.has(E) or not to.is_finite:
+            return _tends(x, variable, to)
+        opened = definition(x)
+        _require_continuous(opened, variable, Signs(given), to)
+        return opened.xreplace({variable: to})
+
     def carried_out(x: Any) -> Any:
-        return x.xreplace({part: _reached(part, Signs(given)) for part in outermost(x, Limit)})
+        return x.xreplace({part: reached(part) for part in outermost(x, Limit)})
 
     return _carried_out((Limit,), "limit", carried_out, given)
 
@@ -261,6 +271,7 @@ def between(lower: Chain, upper: Chain) -> LineCheck:
             if chain.relation not in "≤<≥>" or not equal(start, quantity):
                 name = chain.title or chain.name or "the chain"
                 raise StepError(f"{name} does not bound {quantity} from {side}")
+            # A bound that holds for n > 2 alone bounds the limit as n grows: there every condition holds.
             for condition in chain.given:
                 gap = condition.gts - condition.lts
                 if variable in condition.free_symbols and not _tends(gap, variable, to).is_extended_positive:
@@ -320,6 +331,7 @@ def _solve(gap: Any, symbol: Any, after: Any, signs: Signs) -> None:
         raise StepError(f"that {value} is a value that {symbol} may have is not visible")
     if not equal(gap.xreplace({symbol: value}), S.Zero):
         raise StepError(f"{value} does not solve it")
+    # A gap that vanishes there and only rises, or only falls, vanishes nowhere else.
     if slope(gap, symbol, signs, strict=True) == 0:
         raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
 
@@ -349,16 +361,6 @@ def _tends(x: Any, variable: Any, to: Any) -> Any:
     if value.has(Limit, moving):
         raise StepError(f"SymPy does not know the limit of {x}")
     return value
-
-
-def _reached(part: Any, signs: Signs) -> Any:
-    """Return a limit by SymPy; of drawn components, the value there of a visibly continuous expression."""
-    x, variable, to, _ = part.args
-    if not families_of(x) or x.has(E) or not to.is_finite:
-        return _tends(x, variable, to)
-    opened = definition(x)
-    _require_continuous(opened, variable, signs, to)
-    return opened.xreplace({variable: to})
 
 
 def outermost(x: Any, kind: Any) -> Iterator[Any]:
@@ -425,6 +427,7 @@ def _quadrature(integral: Any) -> Any:
         function = lambda place: number_of(x.xreplace({variable: Float(place, mpmath.mp.dps)}))  # noqa: E731
     ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or number_of(end) for end in (low, high)]
     middle = [mpmath.mpf(0)] if ends[0] == -mpmath.inf and ends[1] == mpmath.inf else []
+    # The real line is cut at 0, where functions of sizes have their kinks, and a ray a unit from its start.
     cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
     value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
     if not error <= mpmath.mpf(10) ** (12 - mpmath.mp.dps) * (1 + abs(value)):

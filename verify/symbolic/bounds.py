@@ -136,6 +136,7 @@ class _PutIn:
             # An equation put into a side of another: the two say the same.
             pairs = [pair for pair in zip(before.args, after.args, strict=True) if pair[0] != pair[1]]
             relation = "=" if relation == "⇔" else relation
+        # The chain is read from either side; a bound read from its end is turned.
         for left, right in pairs:
             problem = self._problem(left, right, relation, old, new, kind)
             if problem:
@@ -172,6 +173,7 @@ class _PutIn:
                 )
             if drawn & families_of(side):
                 raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
+            # E over the value and E of the chain are one mean, for their families are different.
             inside = side.xreplace({mean: mean.args[0] for mean in holes})
             averaged.append(E(inside) if families_of(put_in(inside, self.at)) else inside)
         return averaged[0], averaged[1]
@@ -202,6 +204,7 @@ class _PutIn:
         self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
     ) -> str:
         """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
+        # The hole has the signs that both sides have, so that slopes in it are as visible as in them.
         signs = Signs((*self.given, *self._conditions))
         hole = Dummy(
             "X",
@@ -229,6 +232,7 @@ class _PutIn:
             if runs and not signs.nonnegative(condition.gts - condition.lts, strict=strict):
                 return f"it holds for {condition}, and the line goes over other {runs.pop()}, too"
         sides = Add(self.chain.start, self.chain.end, evaluate=False)
+        # A line about places j ≠ l says nothing of the terms j = l of a sum over both.
         summed = {limit[0] for limit in limits}
         sizes: dict[Any, list[Any]] = {}
         for index in free_indices(sides):
@@ -258,6 +262,7 @@ def _openings(x: Any, old: Any, hole: Any, *, is_equation: bool) -> Iterator[Any
             return
     if equal(x, old):
         yield hole
+    # Where it is written nowhere, x is also (x/old)·old, and for sums (x - old) + old.
     elif not (old.is_number or x.is_number):
         yield from (x / old * hole, x * old / hole)
         if isinstance(x, Add) or isinstance(old, Add):
@@ -310,6 +315,7 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
         rest = S.One
     elif isinstance(x, Mul) and len(moving) == 1:
         rest = x / moving[0]
+    # The slope of xᵉ has the sign of e, where x is not negative.
     elif isinstance(x, Pow) and moving == [x.base]:
         rest = x.exp if signs.nonnegative(x.base, strict=not x.exp.is_nonnegative) else S.Zero
     if rest != 0:

@@ -103,6 +103,7 @@ def _sum_of_means(x: Sum, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     whole_range = low == 1 and all(size == high for place, size in places if place == index)
     if not whole_range or elsewhere.has(index):
         raise NotDerived(f"the sum over {index} from {low} to {high} has means of several places")
+    # Means of equal indices are other numbers, as E q⁴ is not (E q²)²; these places are counted apart.
     equal = [_value(_apart(summand.xreplace({index: place}), []), laws) for place in others]
     return (high - len(others)) * elsewhere + sum(equal, S.Zero)
 
@@ -210,14 +211,6 @@ def _moved(entries: tuple[Entry, ...], index: Any, to: Any) -> tuple[Entry, ...]
     return tuple((base, tuple(to if x == index else x for x in places)) for base, places in entries)
 
 
-def _require_places(base: Any, places: tuple[Any, ...], bound: dict[Any, Any]) -> None:
-    for place, size in zip(places, base.ranges, strict=True):
-        if bound.get(place, size) != size:
-            raise NotDerived(f"a sum ends at {bound[place]}, and the range of {base} at {size}")
-        if not (place in bound or isinstance(place, Index) or place.is_Integer):
-            raise NotDerived(f"{base}{list(places)}: {place} is no place")
-
-
 class _Moments:
     """Sums of products of moments, as polynomials in sizes and moments; ``names`` are their symbols there."""
 
@@ -231,8 +224,13 @@ class _Moments:
         for base, places in entries:
             if base not in self.laws:
                 raise NotDerived(f"no law of {base} is assumed")
-            _require_places(base, places, bound)
+            for place, size in zip(places, base.ranges, strict=True):
+                if bound.get(place, size) != size:
+                    raise NotDerived(f"a sum ends at {bound[place]}, and the range of {base} at {size}")
+                if not (place in bound or isinstance(place, Index) or place.is_Integer):
+                    raise NotDerived(f"{base}{list(places)}: {place} is no place")
         moments = [sympify(raw) for base, _ in entries for raw in self.laws[base].raw]
+        # In a ring of polynomials sums cost a fraction of SymPy's; a generator stands for each other value.
         values = {value for value in (*moments, *bound.values()) if not value.is_Rational}
         polynomials, *generators = ring([Dummy() for _ in values], QQ)
         self.names, self._unit = dict(zip(values, generators, strict=True)), polynomials.one
@@ -269,6 +267,7 @@ class _Moments:
         at = [pair for base, places in entries for pair in zip(places, base.ranges, strict=True)]
         once = all(base.ranges.count(widest) <= 1 for base, _ in entries)
         once &= all(place in bound for place, its in at if its == widest)
+        # Not where a family has two indices in this range, or a place in it is no index of a sum.
         rest = [index for index, size in bound.items() if size != widest or not once]
         if not rest:
             return self._at_once(entries, bound, widest)
@@ -293,8 +292,10 @@ class _Moments:
         apart = self._product(alone)
         if not apart:
             return apart
+        # Indices of a kind are exchangeable: only how many of each kind coincide makes a difference.
         kinds = Counter(frozenset(standing[index].items()) for index in bound)
         total, falling = self._unit * 0, self._unit
+        # So many different places can be chosen in size·(size - 1)·… ways.
         for number, value in enumerate(self._partitions(tuple(kinds), tuple(kinds.values()), {})):
             total += falling * value
             falling *= self._in_ring(size) - number
@@ -306,7 +307,8 @@ class _Moments:
             return [self._unit]
         if counts not in known:
             sums = [self._unit * 0] * (sum(counts) + 1)
-            # Choose the indices that coincide with an index of the first kind that is left.
+            # Choose the indices that coincide with an index of the first kind that is left: as in counting
+            # partitions of a set, the block of one element is chosen, and the rest is partitioned again.
             first = next(kind for kind, count in enumerate(counts) if count)
             fewer = tuple(count - (kind == first) for kind, count in enumerate(counts))
             for others in product(*(range(count, -1, -1) for count in fewer)):
@@ -370,6 +372,7 @@ def _given(x: Any, laws: Laws) -> Expr:
         families = set(everything)
     if not families:
         return E(x)
+    # A score with a given side is opened, so that what is averaged of it stands by itself.
     opened = x.replace(
         lambda part: isinstance(part, Dot) and not families.isdisjoint(part.args),
         lambda part: as_entry(part) if families >= set(part.args[::2]) else part.definition,

@@ -174,6 +174,7 @@ class Chain:
     ) -> None:
         self.start, self.lines = sympify(start), lines
         self.name, self.title, self.defines = name, title, defines
+        # What a line needs of drawn numbers, such as |x_j| ≤ M, is said of that line alone.
         conditions = (each for line in lines for each in line.check.given if not families_of(each))
         self.stated, self.given = given, tuple(dict.fromkeys((*given, *conditions)))
 
@@ -196,6 +197,7 @@ class Chain:
         Raises:
             ClaimError: lines go in opposite directions, or "~" is mixed with a bound.
         """
+        # An equation composes with anything; ≤ with < makes <, and ≤ with ≥ or "~" makes nothing.
         relations = {line.relation for line in self.lines} - {"="}
         for weak, strict in (("≤", "<"), ("≥", ">")):
             if relations == {weak, strict}:
@@ -220,6 +222,7 @@ class Chain:
     @cached_property
     def checked(self) -> tuple[CheckedLine, ...]:
         """Its lines, decided by their checks and tried by the second net, as far as the first that fails."""
+        # A column of a program stands as a drawn number of unknown law: the line holds whatever that is.
         checked, before = list[CheckedLine](), as_drawn(self.start)
         for line in self.lines:
             problem, tried, after = "", "", as_drawn(line.expression)
@@ -233,7 +236,7 @@ class Chain:
                 problem = str(error)
             checked.append(CheckedLine(line, problem, tried))
             if problem:
-                break
+                break  # what follows would rest on it
             before = after
         return tuple(checked)
 

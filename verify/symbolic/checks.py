@@ -148,7 +148,14 @@ def derive(expression: Any, laws: Laws) -> Chain:
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     named = [name for kind, name in ((Var, "variance"), (Cov, "covariance")) if start.has(kind)]
     lines = [] if opened == start else [Line(opened, f"definition of the {' and the '.join(named)}", algebra)]
-    written = _multiplied_out(opened, _by_name(opened, laws))
+    # For a reader, moments from the second on are written as means of a component, such as E(q_i⁴).
+    usual, by_name = {of.m: of.a, of.n: of.j, of.d: of.i, of.d_v: of.e}, dict[Any, Law]()
+    for family in families_of(opened) & set(laws):
+        places = (usual.get(size, of.l if at else of.j) for at, size in enumerate(family.ranges))
+        component, law = family[tuple(places)], laws[family]
+        raw = [x if order < 2 else E(component**order) for order, x in enumerate(law.raw)]
+        by_name[family] = Law(law.words, tuple(raw), law.whole)
+    written = _multiplied_out(opened, by_name)
     if written not in (value, opened) and written.count_ops() <= LONGEST:
         reason = "components are independent: what equal indices contribute, and different ones"
         lines.append(Line(written, reason, moments(laws)))
@@ -179,15 +186,3 @@ def _multiplied_out(x: Any, laws: Laws) -> Any:
         falling *= size - number
         number += 1
     return result / under
-
-
-def _by_name(expression: Any, laws: Laws) -> Laws:
-    """Return laws whose moments from the second on are written as means of a component."""
-    usual = {of.m: of.a, of.n: of.j, of.d: of.i, of.d_v: of.e}
-    named = {}
-    for family in families_of(expression) & set(laws):
-        places = (usual.get(size, of.l if at else of.j) for at, size in enumerate(family.ranges))
-        component, law = family[tuple(places)], laws[family]
-        raw = [x if order < 2 else E(component**order) for order, x in enumerate(law.raw)]
-        named[family] = Law(law.words, tuple(raw), law.whole)
-    return named

@@ -233,6 +233,7 @@ class _Reader:
         if self._take("-"):
             return -self._factor()
         base = self._atom()
+        # Raised digits belong to the number before them; the sign ^ reads from the right: 2^3^2 is 2^9.
         while self._next.kind == "raised":
             base = self._number_of(base, self._next) ** Integer(self._next.text.translate(_DIGITS))
             self._place += 1
@@ -259,6 +260,7 @@ class _Reader:
             self.fail(f"something is missing before {token.text}", token)
         if token.text == "[" and self.lists:
             return ImmutableMatrix(self._inside(token, range(1, _LONGEST)))
+        # |q| and |k| are lengths of vectors; between bars anything else is a number.
         vector, after = self._next.text, self._tokens[min(self._place + 1, len(self._tokens) - 1)].text
         if token.text == after == "|" and vector in ("q", "k") and "score" in self.known:
             self._place += 2
@@ -269,6 +271,7 @@ class _Reader:
 
     def _inside(self, opening: _Token, numbers: Sequence[int] = (1,), name: str = "a bracket") -> list[Any]:
         """Return the expressions in a bracket that was opened; ``numbers`` says how many there may be."""
+        # Within bars the next bar closes them; within brackets in them a bar opens others.
         before, self._bars = self._bars, opening.text == "|"
         self._deep += 1
         if self._deep > _DEEPEST:
@@ -311,9 +314,18 @@ class _Reader:
         """Return the expression that a name stands for, a function with its arguments."""
         name = "score" if token.kind == "score" else token.text.replace("Σ", "sum")
         name = name.removesuffix("_j") if name in ("max_j", "sum_j", "p_j") else name
-        if name not in self.known:
-            self._refuse(token)
         is_called = self._next.text in ("(", "[")
+        if name not in self.known:
+            if self.known is _FORMULA:
+                self.fail(f"a formula has d_k and n only, not {token.text}", token)
+            if token.text in ("q", "k"):
+                self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
+            # Every single letter is near a name, so that a suggestion would mislead.
+            near, names = (
+                self.known * (len(token.text) > 1),
+                "there are q·k, p, p_scaled, H, d_k, n, E, Var, …",
+            )
+            self.fail(unknown("function" if is_called else "name", token.text, near, names), token)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in _PLAIN:
@@ -333,17 +345,6 @@ class _Reader:
             "k_i": of.k[key, of.i],
         }
         return self._random(token, meanings.get(name.removesuffix("_scaled"), score))
-
-    def _refuse(self, token: _Token) -> NoReturn:
-        if self.known is _FORMULA:
-            self.fail(f"a formula has d_k and n only, not {token.text}", token)
-        if token.text in ("q", "k"):
-            self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
-        what = "function" if self._next.text == "(" else "name"
-        # Every single letter is near a name, so that a suggestion would mislead.
-        near = self.known if len(token.text) > 1 else ()
-        names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
-        self.fail(unknown(what, token.text, near, names), token)
 
     def _mean(self, token: _Token) -> Any:
         if self._averaged:

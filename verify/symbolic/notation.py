@@ -77,6 +77,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         summed = {limit[0] for part in sums for limit in part.limits} | {part.args[1] for part in rows}
         self._hidden = {place for place in self._hidden if isinstance(place, Index)} - summed
         self._has_queries = len(by_size.get(of.m, ())) > 1
+        # Single letters need no braces below and above: d_k and x^2.
         text = re.sub(r"([_^])\{(\w)\}", r"\1\2", self.doprint(expression).replace(r" \right", r"\right"))
         self.text = re.sub(r" {2,}", " ", text).strip()
 
@@ -194,6 +195,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return text + self._in_brackets_if(expr.function.is_Add, expr.function)
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
+        # SymPy orders terms by their names, so for that those of keys come after those of queries.
         named = {term.xreplace(_renamed(expr)): term for term in expr.args}
         terms = self._as_ordered_terms(Add(*named, evaluate=False), order=order)
         terms = [named[term] for term in terms]

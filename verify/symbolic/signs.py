@@ -88,7 +88,9 @@ class Signs:
 
     def sign(self, x: Any, *, strict: bool = False) -> int:
         """Return 1 where an expression is visibly not negative, -1 where it is not positive, else 0."""
-        return 1 if self.nonnegative(x, strict=strict) else -int(self.nonnegative(-x, strict=strict))
+        # What begins with a minus is most often negative, and it takes longest to see no reason at all.
+        ways = (-1, 1) if x.could_extract_minus_sign() else (1, -1)
+        return next((way for way in ways if self.nonnegative(way * x, strict=strict)), 0)
 
     def at_most_one(self, x: Any, *, strict: bool = False) -> bool:
         """Return whether an expression is visibly at most 1 or, where ``strict``, below 1."""
@@ -156,6 +158,7 @@ class Signs:
             if high == oo:
                 written = x if low == -oo else self.plain(low) + step
             else:
+                # For t from 0 on, (low + high·t)/(1 + t) runs from low up to, but not to, high.
                 written = self.plain(high) - step if low == -oo else (low + high * step) / (1 + step)
         self.names[x] = written
         return written
@@ -171,6 +174,7 @@ class Signs:
     def _part_by_part(self, x: Any, strict: bool) -> bool:
         """Sums and products of expressions with a sign, even powers, and all powers of a positive base."""
         if isinstance(x, Mul):
+            # Part by part as far as a part of hidden sign.
             signs = 1
             for part in x.args:
                 signs *= self.sign(part, strict=strict)
@@ -204,6 +208,7 @@ class Signs:
             domain = Interval(first, oo, left_open=bool(symbol.is_positive and first == 0))
         if all(end.is_number for end in ends):
             domain &= Interval(*ends)
+        # SymPy isolates the real roots exactly; no number is rounded.
         try:
             elsewhere = Union(*solve_poly_inequality(Poly(above, symbol), "<=" if strict else "<"))
         except (PolynomialError, NotImplementedError):
@@ -239,6 +244,7 @@ class Signs:
         for fact, is_strict in self.facts:
             pattern = fact.xreplace({index: Wild(index.name) for index in fact.atoms(Index)})
             wild = [part for part in pattern.atoms(Indexed, Dot) if part.has(Wild)]
+            # What is given of x_j is given of x at any place: at those that stand in the expression.
             matches = [atom.match(part) for part in wild for atom in x.atoms(Indexed, Dot)]
             for places in list(filter(None, matches)) or [{}]:
                 rest = x - pattern.xreplace(places)

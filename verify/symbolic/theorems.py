@@ -69,6 +69,7 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
 
 def is_normal(law: Law) -> bool:
     """Return whether a law is assumed to be normal, and not only to share moments with a normal law."""
+    # A law of which 16 moments are given is a law that has these, which need not be the normal law.
     if not law.whole or len(law.raw) < 3:
         return False
     variance = law.raw[2] - law.raw[1] ** 2
@@ -98,6 +99,7 @@ def _jensen(name: str, before: Any, after: Any, relation: Relation) -> None:
             function = outside.xreplace({mean: hole})
             if function.has(E) or not equal(E(function.xreplace({hole: x})), inside):
                 continue
+            # E f(x) on one side, f(E x) on the other: E f(x) is above where f is convex.
             above = relation in ("≥>" if inside is before else "≤<")
             bend = function.diff(hole, 2)
             if Signs().positive(-bend if above else bend):

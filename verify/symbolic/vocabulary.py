@@ -203,6 +203,7 @@ class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
         taken = {symbol.name for symbol in self.atoms(Index)}
         names = ("l", *(f"l_{place}" for place in range(9)))
         other = Index(next(name for name in names if name not in taken))
+        # The key that is meant stays; only under the sum does an index run over all.
         if isinstance(key, Index):
             return x.xreplace({key: other}), other
         # A number may stand elsewhere in x, too: only the place of a key is meant.
@@ -344,6 +345,7 @@ def _free(expression: Any) -> set[Any]:
     if isinstance(expression, Sum):
         return _free(expression.function) - {limit[0] for limit in expression.limits}
     if isinstance(expression, BINDERS):
+        # The weight of key j depends on j, while an entropy or a maximum over all j does not.
         x, key = expression.args
         return _free(x) - (set() if isinstance(expression, Softmax) else {key})
     if isinstance(expression, IndexedBase):
@@ -365,6 +367,7 @@ def _moved(part: Any, number: Any, index: Index) -> Any:
     else:
         sizes = dict(enumerate(getattr(part.base, "ranges", ()), 1))
     places = {at: size for at, size in sizes.items() if part.args[at] == number}
+    # Where a number stands both for a query and a key, as in q_1·k_1, it is the key that runs.
     keys = [at for at, size in places.items() if size == n] or list(places)[:1]
     return part.func(*(index if at in keys else arg for at, arg in enumerate(part.args)))
 
@@ -393,6 +396,7 @@ def normal(mean: Any = 0, deviation: Any = 1) -> Law:
     """Return the normal law, with its moments up to order 16."""
     mu, spread = sympify(mean), sympify(deviation)
     z = [factorial2(order - 1) if order % 2 == 0 else S.Zero for order in range(HIGHEST + 1)]
+    # E (μ + σz)ⁿ by the binomial theorem, with E zⁿ = (n - 1)!! for even n.
     raw = tuple(
         Add(*(binomial(order, x) * spread**x * z[x] * mu ** (order - x) for x in range(order + 1)))
         for order in range(HIGHEST + 1)
