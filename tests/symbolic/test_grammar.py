@@ -184,7 +184,7 @@ def test_formulas_have_sizes_only(text: str, formula: Expr) -> None:
         ("m*d", "a formula has d_k and n only, not m"),
         ("E(q·k)", "a formula has d_k and n only, not E"),
         ("q·k", "a formula has d_k and n only, not q·k"),
-        ("|q|", "a formula has d_k and n only, not q"),
+        ("|q|", r"a formula has d_k and n only, not \|q\|"),
         ("d/0", "this divides by 0"),
         ("sqrt(-2)", "a root of a negative number"),
         ("", "something is missing"),

@@ -37,10 +37,13 @@ class _Token(NamedTuple):
 
 
 _TOKEN = re.compile(
-    r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<length>\|[qk]\|)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>√|∛|Σ(?:_j)?|_j|[A-Za-zα-ωΓ][A-Za-z0-9α-ω_]*)|(?P<raised>[⁰¹²³⁴-⁹]+)"
     r"|(?P<sign>\*\*|[-+*/^·⋅−×()\[\]|,<>])|(?P<space>\s)|(?P<other>.)"
 )
+_NAMES = ("name", "score", "length")
+"""Kinds of tokens that stand for something by their text; |q| is a length, and |x| of a number its size."""
+
 _SIGNS = {"**": "^", "⋅": "*", "·": "*", "×": "*", "−": "-"}
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
@@ -111,7 +114,7 @@ _LISTS: Mapping[str, Callable[[Any], Any]] = {
 """Functions of a list of numbers; of the list that softmax makes, a second argument picks a number."""
 
 _FORMULA = (*_PLAIN, *_CONSTANTS)
-_RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k")
+_RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k", "|q|", "|k|")
 _QUESTION = (*_MEANS, *_BINDERS, *_FORMULA, *_RANDOM, "P", "softmax")
 
 
@@ -215,7 +218,7 @@ class _Reader:
             sign, place = self._take("*", "/"), self._next
             # A factor may stand behind another without a sign, as in 2 d_k or n (n - 1).
             opens = place.text in "([" or (place.text == "|" and not self._bars)
-            if sign is None and place.kind not in ("name", "score") and not opens:
+            if sign is None and place.kind not in _NAMES and not opens:
                 return product
             factor = self._factor()
             if isinstance(product, ImmutableMatrix) and isinstance(factor, ImmutableMatrix):
@@ -254,18 +257,12 @@ class _Reader:
             if digits and not 1e-300 < float(token.text) < 1e300:
                 self.fail("a number is at most 1e300, and at least 1e-300 or 0", token)
             return Rational(token.text)
-        if token.kind in ("name", "score"):
+        if token.kind in _NAMES:
             return self._named(token)
         if token.text not in _CLOSING:
             self.fail(f"something is missing before {token.text}", token)
         if token.text == "[" and self.lists:
             return ImmutableMatrix(self._inside(token, range(1, _LONGEST)))
-        # |q| and |k| are lengths of vectors; between bars anything else is a number.
-        vector, after = self._next.text, self._tokens[min(self._place + 1, len(self._tokens) - 1)].text
-        if token.text == after == "|" and vector in ("q", "k") and "score" in self.known:
-            self._place += 2
-            family, place = (of.q, of.a) if vector == "q" else (of.k, self._keys[-1])
-            return self._random(token, sqrt(Dot(family, place, family, place)))
         (inside,) = self._inside(token)
         return Abs(self._number_of(inside, token)) if token.text == "|" else inside
 
@@ -343,6 +340,8 @@ class _Reader:
             "H": Entropy(scores.xreplace({key: of.j}), of.j),
             "q_i": of.q[of.a, of.i],
             "k_i": of.k[key, of.i],
+            "|q|": sqrt(Dot(of.q, of.a, of.q, of.a)),
+            "|k|": sqrt(Dot(of.k, key, of.k, key)),
         }
         return self._random(token, meanings.get(name.removesuffix("_scaled"), score))
 
