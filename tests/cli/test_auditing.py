@@ -114,7 +114,7 @@ def attend(q, k, v):
 GROUPED = FUNCTION.replace("scores =", "k, v = (np.repeat(x, 2, axis=1) for x in (k, v))\n    scores =", 1)
 BIASED = FUNCTION.replace("[-1])\n", "[-1]) + np.arange(k.shape[-2])\n", 1)
 PROBED: dict[str, tuple[str, tuple[str, ...], int, str]] = {
-    "right": (FUNCTION, ("--not-causal",), 0, "55 of 55 are right"),
+    "right": (FUNCTION, ("--not-causal",), 0, "57 of 57 are right"),
     "not causal": (FUNCTION, ("--causal",), 1, "✗ causal: no, not yes"),
     "softmax over the queries": (FUNCTION.replace("axis=-1", "axis=-2"), (), 1, "is over the queries"),
     "another scale": (FUNCTION.replace("np.sqrt(q.shape[-1])", "2.9"), (), 1, "the scale is 0.344828"),

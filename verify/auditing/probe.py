@@ -4,15 +4,15 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.probing.corners import Corner, cases, corner, in_words
-from verify.auditing.probing.function import LAYOUTS, Kernel, RefusedError, Sizes, kernel_of, name_of
+from verify.auditing.probing.corners import Case, Corner, cases, in_words, problem_in
+from verify.auditing.probing.function import Kernel, RefusedError, Sizes, kernel_of
 from verify.auditing.probing.model import GROUPINGS, MOST_KEYS, UNITS, Identity, identify
 from verify.auditing.scales import DEFAULT, ScaleExpression, Widths, diagnose, scale_expression
 from verify.errors import SettingsError, unknown
@@ -41,11 +41,6 @@ class Probe:
     corners: tuple[Corner, ...] = ()
 
     @property
-    def name(self) -> str:
-        """The function's name."""
-        return name_of(self.kernel.function)
-
-    @property
     def scale(self) -> float:
         """The factor of the products q·k at these sizes and 16 tokens, NaN where nothing gives it."""
         return self.identity.model.scale
@@ -58,7 +53,13 @@ class Probe:
     @property
     def faults(self) -> tuple[str, ...]:
         """What is not the attention that was meant, in a line each."""
-        return (*self.identity.faults, *self._wrong_scale(), *in_words(self.corners))
+        width, heads = self.sizes.width, self.sizes.heads
+        intended, wrong_scale = _value(self.intended, width, heads, _TOKENS), tuple[str, ...]()
+        if abs(self.scale / intended - 1) > 0.01:
+            uncertainty = _CLOSE * abs(self.scale)
+            cause, fix = diagnose(self.scale, intended, Widths(width, heads), uncertainty=uncertainty)
+            wrong_scale = (f"{cause} (intended: {self.intended.text}); {fix}",)
+        return (*self.identity.faults, *wrong_scale, *in_words(self.corners))
 
     @property
     def unexplained(self) -> tuple[str, ...]:
@@ -76,9 +77,15 @@ class Probe:
         ratio = self.scale / _value(self.intended, self.sizes.width, self.sizes.heads, _TOKENS)
         return intended if math.isclose(ratio, 1, rel_tol=_CLOSE) else ratio * intended
 
-    def corner(self, name: str, case: Any) -> Corner:
+    def corner(self, name: str, case: Case) -> Corner:
         """Return how the function is in a corner."""
-        return corner(self.kernel, self.identity.model, self.scale_at, name, case)
+        scale = self.scale_at(case.sizes.width, case.sizes.heads, case.keys)
+        try:
+            with np.errstate(all="ignore"):
+                problem = problem_in(case, self.kernel, self.identity.model, scale)
+        except RefusedError as error:
+            return Corner(name, "refused", str(error))
+        return Corner(name, "wrong" if problem else "right", problem)
 
     def problems(self, **expected: Any) -> Iterator[str]:
         """Yield in a line each which properties are otherwise than expected.
@@ -119,54 +126,48 @@ class Probe:
         """
         expected = {"window": None, "softcap": None, "sink": False, **expected}
         if problems := [*self.faults, *self.unexplained, *self.problems(**expected)]:
-            raise AssertionError(f"{self.name}: " + "; ".join(problems))
-
-    def _wrong_scale(self) -> Iterator[str]:
-        """Yield how the scale differs from the intended scale, what may be the cause, and the fix."""
-        width, heads = self.sizes.width, self.sizes.heads
-        intended = _value(self.intended, width, heads, _TOKENS)
-        if abs(self.scale / intended - 1) > 0.01:
-            widths = Widths(width, heads)
-            cause, fix = diagnose(self.scale, intended, widths, uncertainty=_CLOSE * abs(self.scale))
-            yield f"{cause} (intended: {self.intended.text}); {fix}"
+            raise AssertionError(f"{self.kernel.name}: " + "; ".join(problems))
 
     def __repr__(self) -> str:
-        heads, key_heads, width = self.sizes
+        model, (heads, key_heads, width) = self.identity.model, self.sizes
         counted = "1 head" if heads == 1 else f"{heads} heads, {key_heads} of keys"
-        lines = [f"{self.name} (d_k = {width}, {counted}, arrays of {self.kernel.library})"]
-        return "\n".join([*lines, *(f"  {what:<14} {text}" for what, text in self._lines())])
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        model, (heads, _, width) = self.identity.model, self.sizes
+        lines: list[tuple[str, str]] = []
         if math.isfinite(self.scale):
             intended = _value(self.intended, width, heads, _TOKENS)
             is_intended = math.isclose(self.scale, intended, rel_tol=_CLOSE)
-            yield "scale", f"{self.scale:.6g}" + (f" = {self.intended.text}" if is_intended else "")
-            yield "softmax over", "keys"
             mask = "none: each query sees all keys" if model.shift is None else "causal"
             mask += f", off by {model.shift:+d}" if model.shift else ""
             mask += f", a window of {model.window} keys" if model.window else ""
             mask += f", rectangles aligned {model.alignment}" if model.alignment else ""
-            yield "mask", mask
-            yield "soft-cap", _in_words(model.softcap)
             sinks = ("none",) if model.sink is None else (f"{sink + 0:.4g}" for sink in model.sink)
-            yield "sink", ", ".join(sinks)
-            if self.sizes.key_heads < self.sizes.heads:
-                yield "grouped heads", f"{model.groups}, {_GROUPS[model.groups]}"
-            for dtype, is_coarse in self.identity.coarse.items():
-                yield dtype, "sums lose what it loses" if is_coarse else "sums are wider"
+            lines += [
+                ("scale", f"{self.scale:.6g}" + (f" = {self.intended.text}" if is_intended else "")),
+                ("softmax over", "keys"),
+                ("mask", mask),
+                ("soft-cap", _in_words(model.softcap)),
+                ("sink", ", ".join(sinks)),
+            ]
+            if key_heads < heads:
+                lines.append(("grouped heads", f"{model.groups}, {_GROUPS[model.groups]}"))
+            if self.identity.coarse is not None:
+                sums = "lose what it loses" if self.identity.coarse else "are wider"
+                lines.append(("float16", f"sums {sums}"))
             if UNITS[model.dtype] > UNITS["float32"]:
-                yield "computes", f"as coarsely as {model.dtype}, whatever its arrays are"
-        yield from (("wrong", text) for text in self.faults)
-        yield from (("not known", text) for text in self.unexplained)
-        if self.corners:
-            outcomes = [tried.outcome for tried in self.corners]
+                lines.append(("computes", f"as coarsely as {model.dtype}, whatever its arrays are"))
+        lines += [("wrong", text) for text in self.faults]
+        lines += [("not known", text) for text in self.unexplained]
+        outcomes = [tried.outcome for tried in self.corners]
+        if outcomes:
             refused = outcomes.count("refused")
             text = f"{outcomes.count('right')} of {len(outcomes) - refused} are right"
-            yield "corners", text + (f", {refused} not taken" if refused else "")
-            yield "not tested", f"other lengths than those, and more than {MOST_KEYS:,} keys"
+            lines += [
+                ("corners", text + (f", {refused} not taken" if refused else "")),
+                ("not tested", f"other lengths than those, and more than {MOST_KEYS:,} keys"),
+            ]
         else:
-            yield "note", "its corners were not tried: what it computes elsewhere is not known"
+            lines.append(("note", "its corners were not tried: what it computes elsewhere is not known"))
+        first = f"{self.kernel.name} (d_k = {width}, {counted}, arrays of {self.kernel.library})"
+        return "\n".join([first, *(f"  {what:<14} {text}" for what, text in lines)])
 
 
 def probe(
@@ -176,8 +177,6 @@ def probe(
     intended: str | float = DEFAULT,
     heads: int = 4,
     key_heads: int | None = None,
-    layout: str = "bhtd",
-    library: str | None = None,
     device: str | None = None,
     gradient: bool = False,
     corners: bool = True,
@@ -185,11 +184,11 @@ def probe(
     """Return what a function of (q, k, v) does, found by giving it chosen arrays.
 
     ``intended`` is the scale that is meant: a number, or an expression in d, h, D = d·h and n. Arrays have
-    the axes sequence, head, token, d, or with the ``layout`` "bthd" sequence, token, head, d. ``library`` is
-    "numpy", "torch" or "jax", by default the first whose arrays the function takes; ``device`` is where
-    PyTorch's are put. Values have as many components as keys. The function must give the same for the same
-    arrays: switch dropout off. What is found is then compared in ``corners``: at other lengths, rectangles,
-    strides, types and sizes of scores, and of PyTorch's functions with ``gradient`` backwards.
+    the axes [sequence, head, token, d]; wrap a function that has tokens before heads. They are NumPy's, which
+    functions of JAX take too, or where the function takes none PyTorch's, on the ``device`` if one is given.
+    Values have as many components as keys. The function must give the same for the same arrays: switch
+    dropout off. What is found is then compared in ``corners``: at other lengths, rectangles, strides, types
+    and sizes of scores, and of PyTorch's functions with ``gradient`` backwards.
 
         >>> from torch.nn.functional import scaled_dot_product_attention
         >>> verify.probe(scaled_dot_product_attention, d_k=64).assert_is(causal=False)
@@ -197,9 +196,9 @@ def probe(
     Raises:
         SettingsError: the function raises, or returns something else than an output; one line says what.
     """
-    expression, sizes = scale_expression(str(intended)), _sizes(d_k, heads, key_heads, layout)
+    expression, sizes = scale_expression(str(intended)), _sizes(d_k, heads, key_heads)
     _value(expression, sizes.width, sizes.heads, _TOKENS)
-    kernel = kernel_of(attention, layout, library, device, sizes)
+    kernel = kernel_of(attention, device, sizes)
     try:
         # What is no attention gives sums of 0 and overflows; what matters of that is in what is found.
         with np.errstate(all="ignore"), warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
@@ -208,11 +207,10 @@ def probe(
             if not corners or not math.isfinite(probed.scale):
                 return probed
             tried = tuple(probed.corner(*case) for case in cases(sizes, gradient=gradient).items())
-            return Probe(kernel, sizes, expression, probed.identity, tried)
+            return replace(probed, corners=tried)
     except RefusedError as error:
-        raise SettingsError(
-            f"{name_of(attention)}: {error}; give a function of queries, keys and values"
-        ) from error
+        wanted = "give a function of queries, keys and values"
+        raise SettingsError(f"{kernel.name}: {error}; {wanted}") from error
 
 
 def parametrize_probes(
@@ -236,7 +234,7 @@ def parametrize_probes(
     """
     import pytest  # noqa: PLC0415 - only tests have it
 
-    sizes = _sizes(d_k, options.get("heads", 4), options.get("key_heads"), options.get("layout", "bhtd"))
+    sizes = _sizes(d_k, options.get("heads", 4), options.get("key_heads"))
     named = cases(sizes, gradient=gradient)
 
     @functools.cache
@@ -253,7 +251,7 @@ def parametrize_probes(
         _, outcome, text = probed().corner(name, named[name])
         if outcome == "refused":
             pytest.skip(text)
-        assert outcome == "right", f"{probed().name}: {name}: {text}"  # noqa: S101 - a test
+        assert outcome == "right", f"{probed().kernel.name}: {name}: {text}"  # noqa: S101 - a test
 
     names = ["attention", *named]
     for name in expected_failures:
@@ -272,9 +270,7 @@ def _value(expression: ScaleExpression, width: int, heads: int, keys: int) -> fl
     return expression.value(d=width, h=heads, D=width * heads, n=keys)
 
 
-def _sizes(d_k: int, heads: int, key_heads: int | None, layout: str) -> Sizes:
-    if layout not in LAYOUTS:
-        raise SettingsError(f"layout {layout!r}: give {' or '.join(LAYOUTS)}")
+def _sizes(d_k: int, heads: int, key_heads: int | None) -> Sizes:
     key_heads = heads if key_heads is None else key_heads
     for name, size in (("d_k", d_k), ("heads", heads), ("key_heads", key_heads)):
         if not isinstance(size, int | np.integer) or not 1 <= size <= _MOST:

@@ -127,12 +127,6 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
 @click.option("--d-k", default=64, help="Width of a head.")
 @click.option("--heads", default=4, help="Number of heads of queries.")
 @click.option("--key-heads", type=int, help="Number of heads of keys and values.  [default: that of --heads]")
-@click.option(
-    "--layout",
-    type=click.Choice(["bhtd", "bthd"]),
-    default="bhtd",
-    help="Order of the arrays' axes: b sequences, h heads, t tokens, d components.",
-)
 @click.option("--device", metavar="NAME", help="Call it with PyTorch tensors on this device, such as cuda.")
 @click.option(
     "--gradient", is_flag=True, help="Also compare the gradients of q, k and v with the formula's (PyTorch)."

@@ -6,7 +6,7 @@ rectangles, strides, types and scores, and compared row by row within what round
 
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -25,9 +25,6 @@ _RECTANGLES = (
 _GRADIENTS = ((16, 16), (65, 65), (100, 100), (1, 33), (17, 130), (130, 17), (5, 257))
 _WIDTHS = (1, 8, 40, 80, 96, 128, 256)
 _ROOM, _GRADIENT_ROOM = 4.0, 200.0
-
-ScaleAt = Callable[[int, int, int], float]
-"""The scale of a function by the width of a head, the number of heads, and that of keys."""
 
 
 class Corner(NamedTuple):
@@ -92,21 +89,14 @@ def cases(sizes: Sizes, *, gradient: bool = False) -> dict[str, Case]:
     return table
 
 
-def corner(kernel: Kernel, model: Model, scale_at: ScaleAt, name: str, case: Case) -> Corner:
-    """Return how a function that computes ``model`` is in a corner."""
-    try:
-        with np.errstate(all="ignore"):
-            problem = _problem(kernel, model, scale_at, case)
-    except RefusedError as error:
-        return Corner(name, "refused", str(error))
-    return Corner(name, "wrong" if problem else "right", problem)
+def problem_in(case: Case, kernel: Kernel, model: Model, scale: float) -> str:
+    """Return how a function that computes ``model`` with this scale is wrong in a corner, else nothing.
 
-
-def _problem(kernel: Kernel, model: Model, scale_at: ScaleAt, case: Case) -> str:
-    """Return how a function is wrong in a corner, nothing where it is right."""
+    Raises:
+        RefusedError: it does not take these arrays.
+    """
     if model.sink and len(model.sink) != case.sizes.heads:
         raise RefusedError("its heads are given")
-    scale = scale_at(case.sizes.width, case.sizes.heads, case.keys)
     kernel = replace(kernel, dtype=case.dtype or kernel.dtype, strides=case.strides)
     query, key, value = case.arrays(scale, kernel.dtype)
     if case.compared == "inputs":
@@ -116,11 +106,9 @@ def _problem(kernel: Kernel, model: Model, scale_at: ScaleAt, case: Case) -> str
         return _wrong_gradient(kernel, model, case, scale, (query, key, value))
     call = model.call(query, key, value, kernel(query, key, value), UNITS[kernel.dtype])
     misfit = misfit_of(compare(Formula(call, scale)), _ROOM)
-    if misfit:
-        other = fitted_scale(call, scale)
-        if abs(other / scale - 1) > 0.01 and not misfit_of(compare(Formula(call, other)), _ROOM):
-            return f"the scale is {other:.4g}"
-    return misfit
+    other = fitted_scale(call, scale) if misfit else scale
+    is_explained = abs(other / scale - 1) > 0.01 and not misfit_of(compare(Formula(call, other)), _ROOM)
+    return f"the scale is {other:.4g}" if is_explained else misfit
 
 
 def _wrong_gradient(
@@ -166,10 +154,8 @@ def in_words(corners: tuple[Corner, ...]) -> Iterator[str]:
     for wrong in corners:
         if wrong.outcome == "wrong":
             # Numbers differ from corner to corner.
-            kind = next(
-                (text for text in ("rows are wrong", "the scale is") if text in wrong.text), wrong.text
-            )
-            alike.setdefault(kind, []).append(wrong)
+            kinds = [kind for kind in ("rows are wrong", "the scale is") if kind in wrong.text]
+            alike.setdefault((kinds or [wrong.text])[0], []).append(wrong)
     for same in alike.values():
         names = "; ".join(wrong.name for wrong in same[:4])
         more = f" and {len(same) - 4} more" if len(same) > 4 else ""

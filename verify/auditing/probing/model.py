@@ -5,14 +5,13 @@ before it: what is not softmax(c·QKᵀ + mask)·V, with a soft-cap or sinks per
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
+from scipy.optimize import brentq
 
 from verify.auditing.arrays import unit_roundoff
 from verify.auditing.formula import FACTOR, SCALE, Flags, Floats, Formula, Rows, compare, pool
@@ -94,11 +93,11 @@ class Model:
 class Identity(NamedTuple):
     """What a function is; ``faults`` are no attention's, and what is ``unexplained`` may be meant.
 
-    ``coarse`` says of types of half precision whether sums over keys lose what these lose.
+    ``coarse`` says whether sums over keys of float16 lose what float16 loses, None where it was not tried.
     """
 
     model: Model = Model()
-    coarse: Mapping[str, bool] = MappingProxyType({})
+    coarse: bool | None = None
     faults: tuple[str, ...] = ()
     unexplained: tuple[str, ...] = ()
 
@@ -135,8 +134,10 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
     if apart > _BIASED:
         return Identity(unexplained=(f"positions change scores by up to {apart:.4g}",))
     mask = _mask(kernel, sizes)
-    if mask is None:
-        return Identity(unexplained=("keys are hidden by no rule of positions",))
+    if mask is None or mask.window == 1:
+        # So it looks where the function takes tokens for heads.
+        turned = "each query sees its own key only: turn arrays to the axes [sequence, head, token, d]"
+        return Identity(unexplained=("keys are hidden by no rule of positions" if mask is None else turned,))
     return _fitted(kernel, sizes, replace(mask, sink=sink))
 
 
@@ -239,24 +240,7 @@ def _mask(kernel: Kernel, sizes: Sizes) -> Model | None:
     for alignment in ("top-left", "bottom-right") if rectangles else ():
         aligned = replace(rule, alignment=alignment)
         if all(np.array_equal(aligned.visible(*shape), shown) for shape, shown in rectangles.items()):
-            return _with_long_window(kernel, sizes, aligned)
-    return rule
-
-
-def _with_long_window(kernel: Kernel, sizes: Sizes, rule: Model) -> Model:
-    """Return a rule with its window, of up to 4,098 keys, where one query of that many keys shows it.
-
-    With queries of 0 all n keys that are seen weigh as much as the last, and its weight is 1/n.
-    """
-    if rule.window is None and rule.shift == 0 and rule.alignment == "bottom-right":
-        query, key, value = sizes.arrays(1, MOST_KEYS)
-        value = 0 * value
-        value[:, :, -1, 0] = 1
-        with suppress(RefusedError):
-            weight = float(kernel(0 * query, key, value)[0, 0, 0, 0])
-            count = round(1 / weight) if weight > 0 else 0
-            if 0 < count < MOST_KEYS and math.isclose(count * weight, 1, rel_tol=1e-5):
-                return replace(rule, window=count)
+            return aligned
     return rule
 
 
@@ -289,25 +273,16 @@ def _small_scale(kernel: Kernel, sizes: Sizes) -> float:
 
 
 def _softcap(kernel: Kernel, sizes: Sizes, scale: float) -> float | None:
-    """Return the soft-cap, None where there is none: scaled products run from -60 to 0."""
+    """Return the soft-cap c, None where there is none: c·tanh(s/c) of scaled products s from -60 to 0."""
     products = np.concatenate([np.linspace(-_FAR, -1, 24), np.linspace(-1, 0, 8)])
     scores = _last_row(kernel, sizes, products / scale)
     scores -= scores[-1]
-    if not np.isfinite(scores).all() or np.allclose(scores, products, atol=_CLOSE, rtol=_CLOSE):
-        return None
-
-    def capped(cap: float, slope: float) -> Floats:
-        bent: Floats = cap * np.tanh(slope * products / cap)
-        return bent
-
-    def residuals(fitted: Floats) -> Floats:
-        apart: Floats = (capped(*fitted) - scores) / (1 + np.abs(scores))
-        return apart
-
-    fit = scipy.optimize.least_squares(residuals, [_FAR / 2, 1.0])
     # A cap far beyond the scores is the rounding of a function that has none.
-    is_capped = np.allclose(capped(*fit.x), scores, atol=_CLOSE, rtol=10 * _CLOSE) and fit.x[0] < 10 * _FAR
-    return float(fit.x[0]) if is_capped else None
+    if not np.isfinite(scores).all() or not -0.99 * _FAR < scores[0] < 0:
+        return None
+    cap = brentq(lambda c: c * math.tanh(_FAR / c) + scores[0], -scores[0] / 2, 100 * _FAR)
+    is_capped = np.allclose(cap * np.tanh(products / cap), scores, atol=_CLOSE, rtol=0.05)
+    return float(cap) if is_capped else None
 
 
 def fitted_scale(call: Call, start: float) -> float:
@@ -315,10 +290,7 @@ def fitted_scale(call: Call, start: float) -> float:
     scale = float(start)
     for _ in range(30):
         rows = compare(Formula(call, scale))
-        along, length = (
-            np.where(rows.is_compared, array[..., SCALE], 0.0) for array in (rows.along, rows.length)
-        )
-        step = float(np.clip(along.sum() / max(length.sum(), 1e-300), -0.9, 4.0))
+        step = float(np.clip(np.nan_to_num(pool(rows, SCALE, rows.is_compared)[0]).mean(), -0.9, 4.0))
         scale *= 1 + step
         if abs(step) < 1e-9:
             break
@@ -342,18 +314,17 @@ def misfit_of(rows: Rows, room: float = 1.0) -> str:
     return ""
 
 
-def _coarse(kernel: Kernel, sizes: Sizes, model: Model) -> dict[str, bool]:
-    """Return by types of half precision whether sums over keys lose what these lose.
+def _coarse(kernel: Kernel, sizes: Sizes, model: Model) -> bool | None:
+    """Return whether sums over keys of float16 lose what float16 loses, None where it cannot be tried.
 
     Of 4,096 equal weights each is lost once a sum in half precision is large enough.
     """
-    coarse, many = {}, 4096
-    for dtype in ("float16", "bfloat16"):
-        if model.shift is not None and kernel.library == "numpy":
-            continue  # NumPy's products in half precision would take minutes
-        query, key, value = sizes.arrays(1 if model.shift is None else many, many)
-        with suppress(RefusedError):
-            total = replace(kernel, dtype=dtype)(0 * query, 0 * key, 0 * value + 1)[0, 0, -1, 0]
-            seen, sink = min(model.window or many, many), math.exp(model.sink[0]) if model.sink else 0.0
-            coarse[dtype] = bool(abs(total * (seen + sink) / seen - 1) >= _ADDED_UP)
-    return coarse
+    many = 4096
+    if model.shift is not None and kernel.library == "numpy":
+        return None  # NumPy's products in half precision would take minutes
+    query, key, value = sizes.arrays(1 if model.shift is None else many, many)
+    with suppress(RefusedError):
+        total = replace(kernel, dtype="float16")(0 * query, 0 * key, 0 * value + 1)[0, 0, -1, 0]
+        seen, sink = min(model.window or many, many), math.exp(model.sink[0]) if model.sink else 0.0
+        return bool(abs(total * (seen + sink) / seen - 1) >= _ADDED_UP)
+    return None

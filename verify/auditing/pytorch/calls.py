@@ -84,8 +84,9 @@ def split_mask(mask: Any, added: Any = None) -> tuple[Any, Any]:
     return seen, bias
 
 
-def attention_call(given: Arguments, output: Any) -> Call:
+def attention_call(args: tuple[Any, ...], named: dict[str, Any], output: Any) -> Call:
     """Return the call of ``scaled_dot_product_attention`` with these arguments and this output."""
+    given = Arguments(*args, **named)
     refuse_other(given.query, given.key, given.value, output)
     seen, bias = split_mask(given.attn_mask)
     query, key, value, output = map(four_axes, (*given[:3], output))
@@ -155,4 +156,4 @@ def flex_call(
         if not torch.allclose(changed, scores + added, rtol=1e-5, atol=1e-5):
             raise ValueError("its score function does more than add to scores")
         mask = added.float() if mask is None else added.float().masked_fill(~mask, -torch.inf)
-    return attention_call(Arguments(query, key, value, mask, scale=scale), output)
+    return attention_call((query, key, value, mask), {"scale": scale}, output)

@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +19,12 @@ from torch.nn import functional
 from torch.nn.attention import flex_attention as flex_module
 from torch.overrides import TorchFunctionMode
 
-from verify.auditing.pytorch.calls import (
-    DROPPED,
-    Arguments,
-    attention_call,
-    flex_call,
-    refuse_other,
-    replaced,
-    split_mask,
-)
-from verify.auditing.pytorch.intentions import described
+from verify.auditing.pytorch.calls import attention_call, flex_call, refuse_other, replaced, split_mask
 from verify.auditing.pytorch.places import caller
-from verify.auditing.recording import Call, Layer
+from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
-    from verify.auditing.pytorch.recorder import Made, Recorder
+    from verify.auditing.pytorch.recorder import Recorder
 
 _SLOW = (
     "PyTorch's fast path is off while recording: without a recording a fused kernel may compute this layer, "
@@ -43,13 +34,18 @@ _SLOW = (
 _attention = functional.scaled_dot_product_attention
 _multi_head = functional.multi_head_attention_forward
 _flex = flex_module.flex_attention
+_one_at_a_time = threading.Lock()
+
+CallInside = tuple[tuple[Any, ...], dict[str, Any], Any]
+"""Arguments, those by name, and the output of a call of PyTorch's attention."""
 
 
 class Process(threading.local):
-    """The recorder of this process, and in this thread what a caller that records has inside."""
+    """The recorder of this process, and in this thread what its caller does with calls inside."""
 
     recorder: Recorder | None = None
-    inside: list[tuple[Arguments, Any]] | None = None
+    inside: list[CallInside] | None = None
+    skips: bool = False
 
 
 _process = Process()
@@ -66,12 +62,13 @@ def current() -> Recorder | None:
     if torch.compiler.is_compiling() or torch._C._is_tracing():
         return None
     recorder = Process.recorder
-    return recorder if recorder is not None and torch._C._current_graph_task_id() == -1 else None
+    is_seen = recorder is not None and not _process.skips and torch._C._current_graph_task_id() == -1
+    return recorder if is_seen else None
 
 
 @contextmanager
-def calls_inside() -> Iterator[list[tuple[Arguments, Any]]]:
-    """Record nothing inside, where the caller does; yield what PyTorch's attention is given there."""
+def calls_inside() -> Iterator[list[CallInside]]:
+    """Record nothing inside, where the caller does; yield arguments and outputs of PyTorch's attention."""
     before, _process.inside = _process.inside, []
     try:
         yield _process.inside
@@ -79,40 +76,57 @@ def calls_inside() -> Iterator[list[tuple[Arguments, Any]]]:
         _process.inside = before
 
 
-def kind_of(query: Any, key: Any) -> Any:
-    """Return what tells calls of one caller apart: heads, width, and whether keys are more than queries.
+def unseen(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function whose layer is full, and spend no time on the calls inside."""
+    _process.skips = True
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _process.skips = False
 
-    It is None for tensors that have no plain shape.
+
+def compiled_graphs() -> int:
+    """Return how many graphs PyTorch has compiled; it compiles callers of what records again."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
+
+
+def kind_of(query: Any, key: Any, tokens: int = -2) -> Any:
+    """Return what tells calls of one caller apart: whether keys are more than queries, heads and width.
+
+    ``tokens`` is the axis of tokens; where it is 0 heads are not yet split off. It is None for tensors that
+    have no plain shape.
     """
     try:
         with torch._C.DisableTorchFunction():
-            *heads, queries, width = query.shape
-            *key_heads, keys, _ = key.shape
+            queries, keys = query.shape, key.shape
+        is_step = queries[tokens] < keys[tokens]
+        return is_step if tokens == 0 else (is_step, queries[-1], *queries[-3:-2], *keys[-3:-2])
     except Exception:  # noqa: BLE001 - such as nested tensors
         return None
-    return width, queries < keys, *heads[-1:], *key_heads[-1:]
+
+
+def _query_and_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the first two arguments, by position or by name, None for those that are missing."""
+    query, key = (*args, *map(kwargs.get, ("query", "key")[len(args) :]))[:2]
+    return query, key
 
 
 def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
     """Attend, and record the call."""
-    output = _attention(*args, **kwargs)
     recorder = current()
-    if recorder is None or not isinstance(output, torch.Tensor):
-        return output
-    given = Arguments(*args, **kwargs)
+    if recorder is None:
+        return _attention(*args, **kwargs)
     if _process.inside is not None:
-        _process.inside.append((given, output))
+        output = _attention(*args, **kwargs)
+        _process.inside.append((args, kwargs, output))
         return output
-    at, kind = caller(), kind_of(given.query, given.key)
-    if recorder.is_closed(at, kind):
-        return output
-
-    def make(module: Any) -> Made:
-        notes = (DROPPED,) if given.dropout_p > 0 else ()
-        layer = described(module, "scaled_dot_product_attention", given.scale, notes)
-        return attention_call(given, output), layer
-
-    recorder.see(at, kind, given.query, given.key, make)
+    query, key = _query_and_key(args, kwargs)
+    at, kind = caller(), kind_of(query, key)
+    output = _attention(*args, **kwargs)
+    if not recorder.is_closed(at, kind):
+        make = functools.partial(attention_call, args, kwargs, output)
+        recorder.see(at, kind, query, key, "scaled_dot_product_attention", make)
     return output
 
 
@@ -121,17 +135,16 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
     recorder = current()
     if recorder is None or _process.inside is not None:
         return _flex(*args, **kwargs)
+    query, key = _query_and_key(args, kwargs)
+    at, kind = caller(), kind_of(query, key)
     # It compiles itself, which says nothing of the program.
-    with recorder.own_graphs():
-        result = _flex(*args, **kwargs)
-    with recorder.unharmed("flex_attention"):
+    before = compiled_graphs()
+    result = _flex(*args, **kwargs)
+    recorder.graphs += compiled_graphs() - before
+    if not recorder.is_closed(at, kind):
         output = result[0] if isinstance(result, tuple) else result
-        named = {name: kwargs[name] for name in ("query", "key", "value") if name in kwargs}
-        query, key, _ = Arguments(*args[:3], **named)[:3]
-        at, kind = caller(), kind_of(query, key)
-        if not recorder.is_closed(at, kind):
-            layer = Layer("", (), backend="flex_attention")
-            recorder.see(at, kind, query, key, lambda _: (flex_call(output, *args, **kwargs), layer))
+        make = functools.partial(flex_call, output, *args, **kwargs)
+        recorder.see(at, kind, query, key, "flex_attention", make)
     return result
 
 
@@ -140,28 +153,19 @@ def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
     recorder = current()
     if recorder is None or _process.inside is not None:
         return _multi_head(*args, **kwargs)
-    at, kind = caller(), _lengths(*args, **kwargs)
+    at, kind = caller(), kind_of(*_query_and_key(args, kwargs), tokens=0)
     if recorder.is_closed(at, kind):
-        return _multi_head(*args, **kwargs)
+        return unseen(_multi_head, *args, **kwargs)
     evaluates = not torch.is_grad_enabled() and kwargs.get("training") is False
     visible = replaced(functional, "has_torch_function", _has_own_function)
-    with visible, calls_inside() as inside, _Functions() as listed:
-        result = _multi_head(*args, **kwargs)
+    # Two threads would put each other's function back.
+    with _one_at_a_time, visible, _Functions() as listed:
+        result = unseen(_multi_head, *args, **kwargs)
     with recorder.unharmed("multi_head_attention_forward"):
-        width, heads = args[3:5] if len(args) > 4 else (kwargs["embed_dim_to_check"], kwargs["num_heads"])
-        call = attention_call(*inside[0]) if inside else _written_out(listed.calls, heads)
-        notes = ((DROPPED,) if call.output is None else ()) + ((_SLOW,) if evaluates else ())
-        layer = Layer("", (), width=int(width), backend="multi_head_attention_forward", notes=notes)
-        recorder.see(at, kind, call.query, call.key, lambda _: (call, layer))
+        call = _listed_call(listed.calls, heads=args[4] if len(args) > 4 else kwargs["num_heads"])
+        notes = (_SLOW,) if evaluates else ()
+        recorder.see(at, kind, call.query, call.key, "multi_head_attention_forward", lambda: call, notes)
     return result
-
-
-def _lengths(query: Any = None, key: Any = None, *_others: Any, **_named: Any) -> Any:
-    """Return whether there are fewer queries than keys; None of no tensors, which PyTorch will refuse."""
-    if isinstance(query, torch.Tensor) and isinstance(key, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            return query.size(0) < key.size(0)
-    return None
 
 
 def _has_own_function(tensors: Sequence[Any]) -> bool:
@@ -179,26 +183,29 @@ class _Functions(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not che
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[tuple[Any, tuple[Any, ...], Any]] = []
+        self.calls: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
 
     def __torch_function__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call ``func``, and list it."""
         result = func(*args, **kwargs or {})
-        self.calls.append((func, args, result))
+        self.calls.append((func, args, kwargs or {}, result))
         return result
 
 
-def _written_out(calls: list[tuple[Any, tuple[Any, ...], Any]], heads: int) -> Call:
-    """Return the call of attention that is written out, as where weights are wanted, from its functions.
+def _listed_call(calls: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]], heads: int) -> Call:
+    """Return the call of attention among functions of PyTorch, where weights are wanted from its parts.
 
-    Queries are multiplied by the scale, then by the keys, to which a mask may be added, and weights by the
-    values.
+    Queries are then multiplied by the scale, then by the keys, to which a mask may be added, and weights by
+    the values.
     """
+    for func, args, kwargs, output in calls:
+        if func in (_attention, scaled_dot_product_attention):
+            return attention_call(args, kwargs, output)
     (scores, _), ((_, value), output) = (
-        (args, result) for func, args, result in calls if func in (torch.bmm, torch.baddbmm)
+        (args, result) for func, args, _, result in calls if func in (torch.bmm, torch.baddbmm)
     )
     *mask, scaled, turned = scores
-    query, scale = next(args for _, args, result in calls if result is scaled)
+    query, scale = next(args for _, args, _, result in calls if result is scaled)
     refuse_other(query, turned, value, output)
     query, key, value, output = (
         array.unflatten(0, (-1, heads)) for array in (query, turned.mT, value, output)
@@ -206,7 +213,7 @@ def _written_out(calls: list[tuple[Any, tuple[Any, ...], Any]], heads: int) -> C
     # A mask is the same for all sequences and heads, or has them as one axis.
     mask = [part if len(part) == 1 else part.unflatten(0, (-1, heads)) for part in mask]
     seen, bias = split_mask(*mask or [None])
-    dropped = any(func is functional.dropout for func, _, _ in calls)
+    dropped = any(func is functional.dropout for func, *_ in calls)
     return Call(query, key, value, None if dropped else output, seen, bias, scale=scale)
 
 

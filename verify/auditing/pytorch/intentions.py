@@ -43,7 +43,7 @@ _WIDTHS = (
 )
 
 
-def described(module: Any, backend: str, scale: float | None = None, notes: tuple[str, ...] = ()) -> Layer:
+def described(module: Any, backend: str, scale: float | None) -> Layer:
     """Return what a module, None outside any, and its configuration say of a call with this ``scale``."""
     config = getattr(module, "config", None)
     intended = intention(module, config)
@@ -51,7 +51,7 @@ def described(module: Any, backend: str, scale: float | None = None, notes: tupl
         why = "the call was given scale 1, and queries may have been scaled before it"
         intended = Intended(DEFAULT, "unknown", why)
     widths = {name: number for name in _WIDTHS if (number := _number(config, name)) is not None}
-    width = widths.get("hidden_size", widths.get("d_model"))
+    width = widths.get("hidden_size", widths.get("d_model", _number(module, "embed_dim")))
     # What might be taken for d: widths of latent attention, and hidden size over heads.
     padded = {}
     if {"kv_lora_rank", "qk_rope_head_dim"} <= widths.keys():
@@ -61,7 +61,7 @@ def described(module: Any, backend: str, scale: float | None = None, notes: tupl
     if width and (heads := widths.get("num_attention_heads")) and width % heads == 0:
         padded["width over heads"] = int(width // heads)
     mask = configured_mask(module, config)
-    return Layer("", (), intended, None if width is None else int(width), backend, padded, notes, mask=mask)
+    return Layer("", (), intended, None if width is None else int(width), backend, padded, mask=mask)
 
 
 def intention(module: Any, config: Any) -> Intended | None:

@@ -5,11 +5,10 @@ Nothing is hooked into modules for that, so a program that is not recorded at th
 
 from __future__ import annotations
 
-import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -42,14 +41,14 @@ class Place(NamedTuple):
 def caller() -> Caller:
     """Return what makes the call that is being recorded."""
     frame: FrameType | None = sys._getframe(1)
-    program = None
-    while frame is not None:
-        if frame.f_code is _CALL:
-            return Caller(frame.f_locals["self"])
-        if program is None and not frame.f_code.co_filename.startswith(_SKIPPED):
-            program = Caller(frame.f_code, frame.f_lineno)
+    while frame is not None and frame.f_code is not _CALL:
         frame = frame.f_back
-    return program or Caller(caller.__code__)
+    if frame is not None:
+        return Caller(frame.f_locals["self"])
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
+        frame = frame.f_back
+    return Caller(frame.f_code, frame.f_lineno)
 
 
 class Modules:
@@ -94,29 +93,27 @@ class Modules:
         name = self._names.get(at.owner, type(at.owner).__name__)
         return Place(name, at.owner, next(real, None))
 
-    def silent(self) -> list[str]:
-        """Return the innermost modules that ran without a call though their class is an attention's."""
-        expected = [
-            module
-            for module in self.ran
-            if module not in self._attended
-            and (type(module) in self._attending or _ATTENTION.search(type(module).__name__.lower()))
-        ]
-        return self._sorted_names(
-            module
-            for module in expected
-            if not any(other in expected for other in itertools.islice(module.modules(), 1, None))
-        )
-
-    def compiled(self) -> list[str]:
-        """Return the modules that ran as compiled or scripted code, whose calls are not seen."""
-        return self._sorted_names(
-            module
-            for module in self.ran
-            if hasattr(module, "_orig_mod")
-            or getattr(module, "_compiled_call_impl", None) is not None
-            or isinstance(module, torch.jit.ScriptModule)
-        )
-
-    def _sorted_names(self, modules: Iterable[Any]) -> list[str]:
-        return sorted(self._names.get(module, type(module).__name__) for module in modules)
+    def unseen(self) -> Iterator[str]:
+        """Yield in words which modules ran as compiled code, or are called attention and made no call."""
+        compiled, silent = [], []
+        for module in self.ran:
+            if (
+                hasattr(module, "_orig_mod")
+                or getattr(module, "_compiled_call_impl", None) is not None
+                or isinstance(module, torch.jit.ScriptModule)
+            ):
+                compiled.append(module)
+            kind = type(module)
+            is_attention = kind in self._attending or _ATTENTION.search(kind.__name__.lower())
+            if is_attention and module not in self._attended:
+                silent.append(module)
+        # Of modules within each other the innermost ones attend.
+        inner = [module for module in silent if not any(part in silent for part in [*module.modules()][1:])]
+        for modules, what in (
+            (compiled, "compiled code, in which attention calls are not seen"),
+            (inner, "ran, and no attention call in it was seen"),
+        ):
+            names = sorted(self._names.get(module, type(module).__name__) for module in modules)
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            if names:
+                yield f"{', '.join(names[:3])}{more}: {what}"

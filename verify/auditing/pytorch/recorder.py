@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verify.auditing.pytorch.calls import refuse_other
+from verify.auditing.pytorch import functions, transformers
+from verify.auditing.pytorch.calls import DROPPED, refuse_other
+from verify.auditing.pytorch.intentions import described
 from verify.auditing.pytorch.places import Caller, Modules
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import what_is_wrong
@@ -23,9 +26,6 @@ if TYPE_CHECKING:
     from verify.auditing.files import FolderWriter
 
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
-
-Made = tuple[Call, Layer]
-"""A call, and what is known of its layer."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Recorder:
     """Stores calls by layer; what it cannot store it counts, and reports at the end.
 
     At most ``max_sequences`` of each layer are stored, and ``max_bytes`` of all. Once they are full, callers
-    are closed: asking `is_closed` is then all that a call costs. ``on_full`` is called when all layers are.
+    are closed: asking `is_closed` is then all that a call costs.
     """
 
     def __init__(
@@ -58,24 +58,48 @@ class Recorder:
         self.writer, self.inputs = writer, inputs
         self.modules = Modules()
         self.has_seen_calls = False
-        self.on_full: Callable[[], None] = lambda: None
+        self._until_full = ExitStack()
         self._layers: dict[tuple[object, ...], _RecordedLayer] = {}
         self._closed: WeakKeyDictionary[Any, set[object]] = WeakKeyDictionary()
         self._left_out: Counter[str] = Counter()
         self._size, self._is_full = 0, False
-        self._graphs = _compiled_graphs()
+        self.graphs = functions.compiled_graphs()
         self._lock = threading.RLock()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """See the calls that are made inside.
+
+        Until all layers are full it is seen which modules run, and PyTorch's fused layers take their slow
+        path, in which attention is called.
+        """
+        # PyTorch's compiler lists functions when it is first used, and has to find the originals.
+        with suppress(ImportError, AttributeError):
+            importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
+        fused = torch.backends.mha.get_fastpath_enabled()
+        with transformers.standing_in() as attach:
+
+            def note(module: Any, _args: Any) -> None:
+                if not torch.compiler.is_compiling():
+                    attach()  # once the program has imported transformers
+                    self.modules.ran.add(module)
+
+            attach()
+            self._until_full.callback(register_module_forward_pre_hook(note).remove)
+            self._until_full.callback(torch.backends.mha.set_fastpath_enabled, fused)
+            torch.backends.mha.set_fastpath_enabled(False)
+            functions.replace_everywhere()
+            functions.Process.recorder = self
+            try:
+                yield
+            finally:
+                functions.Process.recorder = None
+                functions.replace_everywhere(back=True)
+                self._until_full.close()
 
     def leave_out(self, what: str) -> None:
         """Note in words what is not recorded; the same words are counted."""
         self._left_out[what] += 1
-
-    @contextmanager
-    def own_graphs(self) -> Iterator[None]:
-        """Do not count what is compiled inside as the program's."""
-        before = _compiled_graphs()
-        yield
-        self._graphs += _compiled_graphs() - before
 
     @contextmanager
     def unharmed(self, what: str) -> Iterator[None]:
@@ -91,10 +115,19 @@ class Recorder:
         """Return whether no more calls of this kind are recorded of a caller."""
         return (at.line, kind) in self._closed.get(at.owner, ())
 
-    def see(self, at: Caller, kind: object, query: Any, key: Any, make: Callable[[Any], Made]) -> None:
+    def see(
+        self,
+        at: Caller,
+        kind: object,
+        query: Any,
+        key: Any,
+        backend: str,
+        make: Callable[[], Call],
+        notes: tuple[str, ...] = (),
+    ) -> None:
         """Keep the call with these queries and keys if its layer has room for it, else close its caller.
 
-        ``make`` returns the call that a module, None outside any, has made, and what is known of its layer.
+        ``make`` returns the call, and ``backend`` says what computed it.
         """
         self.has_seen_calls = True
         with self.unharmed("a call"), self._lock:
@@ -104,15 +137,17 @@ class Recorder:
                 layer = self._layer(place.name, query, key)
                 left = self.max_sequences - layer.sequences[query.shape[-2] < key.shape[-2]]
                 if left > 0 and not self._is_full:
-                    call, described = make(place.module)
-                    call = replace(call, input=place.given) if self.inputs else call
-                    self._keep(layer, call, described, left)
+                    call = make()
+                    if self._keep(layer, replace(call, input=place.given) if self.inputs else call, left):
+                        layer.described = layer.described or described(place.module, backend, call.scale)
+                        dropped = (DROPPED,) if call.output is None else ()
+                        layer.notes.update(dict.fromkeys((*dropped, *notes)))
                     return
                 layer.later = True
                 self._closed.setdefault(at.owner, set()).add((at.line, kind))
                 counts = (max(other.sequences.values(), default=0) for other in self._layers.values())
                 if self._is_full or min(counts) >= self.max_sequences:
-                    self.on_full()
+                    self._until_full.close()
 
     def _layer(self, name: str, query: Any, key: Any) -> _RecordedLayer:
         """Return the layer of this name whose heads have this number and width."""
@@ -124,8 +159,8 @@ class Recorder:
             self._layers[shape] = _RecordedLayer(name)
         return self._layers[shape]
 
-    def _keep(self, layer: _RecordedLayer, call: Call, described: Layer, left: int) -> None:
-        """Copy the first ``left`` sequences of a call, so that nothing changes them later."""
+    def _keep(self, layer: _RecordedLayer, call: Call, left: int) -> bool:
+        """Copy the first ``left`` sequences of a call, so that nothing changes them later, if they fit in."""
         check_call(call, layer.name)
         sequences = len(call.query)
         arrays = {name: array for name in ARRAYS.values() if (array := getattr(call, name)) is not None}
@@ -137,7 +172,7 @@ class Recorder:
         self._is_full = self._size + size > self.max_bytes
         layer.later |= sequences > left or self._is_full
         if self._is_full:
-            return
+            return False
         copies = {name: array.detach().clone().contiguous() for name, array in arrays.items()}
         call = replace(call, **copies)
         if self.writer is None:
@@ -146,8 +181,7 @@ class Recorder:
             self.writer.add(layer.name, call)
         self._size += size
         layer.sequences[call.query.shape[2] < call.key.shape[2]] += min(sequences, left)
-        layer.described = layer.described or described
-        layer.notes.update(dict.fromkeys(described.notes))
+        return True
 
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
@@ -160,14 +194,9 @@ class Recorder:
                 layers.append(replace(layer.described, name=layer.name, calls=layer.calls, notes=notes))
             elif layer.later:
                 self.leave_out(f"{layer.name}: {later}")
-        for names, what in (
-            (self.modules.compiled(), "compiled code, in which attention calls are not seen"),
-            (self.modules.silent(), "ran, and no attention call in it was seen"),
-        ):
-            if names:
-                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-                self.leave_out(f"{', '.join(names[:3])}{more}: {what}")
-        if _compiled_graphs() != self._graphs:
+        for text in self.modules.unseen():
+            self.leave_out(text)
+        if functions.compiled_graphs() != self.graphs:
             self.leave_out("compiled functions ran; attention calls inside them are not seen")
         counts = self._left_out.items()
         left_out = tuple(f"{what} ({count} calls)" if count > 1 else what for what, count in counts)
@@ -175,9 +204,3 @@ class Recorder:
         if self.writer is not None and layers:
             self.writer.finish(recording)
         return recording
-
-
-def _compiled_graphs() -> int:
-    """Return how many graphs PyTorch has compiled; it compiles callers of what records again."""
-    utils = sys.modules.get("torch._dynamo.utils")
-    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from verify.auditing.pytorch.calls import (
-    DROPPED,
     Arguments,
     block_mask_seen,
     refuse_other,
     replaced,
     split_mask,
 )
-from verify.auditing.pytorch.functions import calls_inside, current, kind_of
-from verify.auditing.pytorch.intentions import described
+from verify.auditing.pytorch.functions import CallInside, calls_inside, current, kind_of, unseen
 from verify.auditing.pytorch.places import Caller
 from verify.auditing.recording import Call
-
-if TYPE_CHECKING:
-    from verify.auditing.pytorch.recorder import Made
 
 _MARK = "_records_attention"
 _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors over keys
@@ -37,13 +32,12 @@ def standing_in() -> Iterator[Callable[[], None]]:
     What is yielded does that once the program has imported transformers.
     """
     with ExitStack() as stack:
-        is_attached = False
+        attached: list[Any] = []
 
         def attach() -> None:
-            nonlocal is_attached
             kind = getattr(sys.modules.get("transformers.modeling_utils"), "AttentionInterface", None)
-            if not is_attached and kind is not None:
-                is_attached = True
+            if kind is not None and not attached:
+                attached.append(kind)
                 for name in ("__getitem__", "get_interface"):
                     if (original := getattr(kind, name, None)) is not None:
                         stack.enter_context(replaced(kind, name, _lookup(original)))
@@ -57,13 +51,13 @@ def _lookup(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get(interface: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         attention = original(interface, name, *args, **kwargs)
-        if current() is None or not callable(attention) or hasattr(attention, _MARK):
-            return attention
-        return _recording(attention, str(name))
+        can_record = callable(attention) and isinstance(attention, Hashable) and not hasattr(attention, _MARK)
+        return _recording(attention, str(name)) if can_record and current() is not None else attention
 
     return get
 
 
+@functools.lru_cache(maxsize=64)  # models ask for it in every call of every layer
 def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any]:
     """Return an attention function of transformers that records what it is given and gives back."""
 
@@ -71,49 +65,58 @@ def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any
     def attend(
         module: Any, query: Any, key: Any, value: Any, attention_mask: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        recorder, at = current(), Caller(module)
-        if recorder is None or recorder.is_closed(at, kind := kind_of(query, key)):
-            return attention(module, query, key, value, attention_mask, *args, **kwargs)
+        given = module, query, key, value, attention_mask
+        if (recorder := current()) is None:
+            return attention(*given, *args, **kwargs)
+        at, kind = Caller(module), kind_of(query, key)
+        if recorder.is_closed(at, kind):
+            return unseen(attention, *given, *args, **kwargs)
         with calls_inside() as inside:
-            result = attention(module, query, key, value, attention_mask, *args, **kwargs)
+            result = attention(*given, *args, **kwargs)
         if any(word in backend for word in _MASKED_ELSEWHERE):
             recorder.leave_out(f"calls of {backend}, whose masks cannot be read, were not recorded")
             return result
 
-        def make(_module: Any) -> Made:
-            refuse_other(query, key, value, result[0])
-            # What PyTorch's attention was given in turn is what counts.
-            inner = inside[0][0] if len(inside) == 1 and inside[0][0].query.shape == query.shape else None
-            given = inner or Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
-            mask, bias = given.attn_mask, None
-            if inner is None:
-                bias = kwargs.get("position_bias")
-                if not isinstance(mask, torch.Tensor | None):
-                    mask = block_mask_seen(mask, query, key)
-                elif mask is not None and mask.dim() and mask.shape[-1] > key.shape[2] > 0:
-                    mask = mask[..., : key.shape[2]]  # caches may be longer than their content
-            seen, bias = split_mask(mask, bias)
-            sinks = kwargs.get("s_aux")
-            dropping = bool(kwargs.get("dropout")) and (module.training or inner is not None)
-            # Its shape is [sequence, token, head, d], or its last two axes are one.
-            output = result[0].reshape(len(query), query.shape[2], query.shape[1], value.shape[-1])
-            call = Call(
-                query=query,
-                key=key,
-                value=value,
-                output=None if dropping else output.transpose(1, 2),
-                mask=seen,
-                bias=bias,
-                causal=bool(given.is_causal),
-                scale=None if given.scale is None else float(given.scale),
-                softcap=kwargs.get("softcap"),
-                sink=None if sinks is None else sinks.reshape(-1),
-            )
-            notes = (DROPPED,) if dropping else ()
-            return call, described(module, f"transformers, {backend}", given.scale, notes)
-
-        recorder.see(at, kind, query, key, make)
+        asked = Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
+        make = functools.partial(_call, asked, inside, result[0], kwargs, is_training=module.training)
+        recorder.see(at, kind, query, key, f"transformers, {backend}", make)
         return result
 
     setattr(attend, _MARK, True)
     return attend
+
+
+def _call(
+    asked: Arguments, inside: list[CallInside], output: Any, options: dict[str, Any], *, is_training: bool
+) -> Call:
+    """Return the call of an attention function that was ``asked`` with these options and gave this output.
+
+    What PyTorch's attention was given ``inside`` is what counts, if it was given all queries at once.
+    """
+    query, key, value = asked[:3]
+    refuse_other(query, key, value, output)
+    inner = [Arguments(*positional, **named) for positional, named, _ in inside]
+    is_inner = len(inner) == 1 and inner[0].query.shape == query.shape
+    given = inner[0] if is_inner else asked
+    mask, bias = given.attn_mask, None if is_inner else options.get("position_bias")
+    if not is_inner and not isinstance(mask, torch.Tensor | None):
+        mask = block_mask_seen(mask, query, key)
+    elif not is_inner and mask is not None and mask.dim() and mask.shape[-1] > key.shape[2] > 0:
+        mask = mask[..., : key.shape[2]]  # caches may be longer than their content
+    seen, bias = split_mask(mask, bias)
+    sinks = options.get("s_aux")
+    # Its shape is [sequence, token, head, d], or its last two axes are one.
+    output = output.reshape(len(query), query.shape[2], query.shape[1], value.shape[-1])
+    dropping = bool(options.get("dropout")) and (is_training or is_inner)
+    return Call(
+        query=query,
+        key=key,
+        value=value,
+        output=None if dropping else output.transpose(1, 2),
+        mask=seen,
+        bias=bias,
+        causal=bool(given.is_causal),
+        scale=None if given.scale is None else float(given.scale),
+        softcap=options.get("softcap"),
+        sink=None if sinks is None else sinks.reshape(-1),
+    )
