@@ -100,7 +100,13 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"recording.json: cannot be read \(No such file"):
         load(tmp_path)
     index = {"recording_schema": 1, "source": "x", "layers": [{"name": "a", "files": ["../0.safetensors"]}]}
+    (layer,) = index["layers"]  # type: ignore[misc]
     for content, wrong in [
+        (
+            index | {"layers": [layer | {"files": ["a.npz"], "mask": "triangle"}]},
+            r"json: layer a: mask 'triangle': give",
+        ),
+        (index | {"layers": [layer | {"width": 0}]}, r"layers.0.width: Input should be greater than 0"),
         (index, r"names the file '../0.safetensors' outside its folder"),
         (index | {"recording_schema": 2}, r"is not what a recording writes"),
         ([], r"is not what a recording writes"),
@@ -126,6 +132,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (arrays(weights="sigmoid"), "has a key 'weights'"),
     (arrays(scale=np.ones(4)), "scale is an array of float64; give one number"),
     (arrays(scale=np.nan), "scale is nan; give a finite number"),
+    (arrays(scale=0.0), "scale is 0, with which all keys weigh the same"),
     (arrays(intended=np.array("1/sqrt(dk)")), r": intended scale '1/sqrt\(dk\)': 'dk' is not allowed in it"),
     ({f"model.7/{key}": one for key, one in arrays(intended="x").items()}, "layer model.7: intended scale"),
     (arrays(intended=np.array(["1", "d"])), "intended is an array; give a single expression"),
@@ -234,6 +241,15 @@ def test_objects_are_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(RecordingError, match=r"c.npy: is a single array; give an archive"):
         load(tmp_path / "c.npy")
     assert not (tmp_path / "trapped").exists()
+
+
+def test_types_that_numpy_lacks(tmp_path: Path) -> None:
+    """A number of eight bits in a safetensors file is no error of ours."""
+    entry = {"dtype": "F8_E4M3", "shape": [1, 1, 2, 2], "data_offsets": [0, 4]}
+    header = json.dumps({"q": entry}).encode()
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+    with pytest.raises(RecordingError, match=r"a.safetensors: has a type of number .*; store"):
+        load(tmp_path / "a.safetensors")
 
 
 def test_an_array_whose_header_lies_about_its_size(tmp_path: Path) -> None:

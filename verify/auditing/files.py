@@ -8,9 +8,9 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -22,9 +22,8 @@ from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
 from verify.auditing.scales import scale_expression
 from verify.errors import OutputError, RecordingError, SettingsError, what_is_wrong
-from verify.evidence.audits import Origin
 from verify.evidence.records import Record
-from verify.evidence.texts import Code, Count, Line, Many, Named
+from verify.evidence.texts import Line, Many, Named
 from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.writing import check_writable, write_together, write_whole
 from verify.text.escapes import one_line
@@ -45,12 +44,7 @@ _BROKEN = (
 """What the readers of the two formats raise for files that are cut short or were made to be."""
 
 
-class StoredIntention(Record):
-    """The intended scale of a layer; see `Intended`."""
-
-    expression: Code
-    origin: Origin
-    where: Line = ""
+_Width = Annotated[int, Field(gt=0, lt=2**63)]
 
 
 class StoredLayer(Record):
@@ -58,10 +52,10 @@ class StoredLayer(Record):
 
     name: Line
     files: Many[Line]
-    intended: StoredIntention | None = None
-    width: Count | None = None
+    intended: Intended | None = None
+    width: _Width | None = None
     backend: Line = ""
-    padded: Named[Count] = Field(default_factory=dict)
+    padded: Named[_Width] = Field(default_factory=dict)
     notes: Many[Line] = ()
     mask: Line = ""
 
@@ -116,6 +110,13 @@ def _layer(path: Path, name: str, arrays: dict[str, np.ndarray]) -> Layer:
     if wrong := [key for key in _TEXTS if key in arrays and arrays[key].size != 1]:
         raise RecordingError(f"{place}: {wrong[0]} is an array; give a single expression")
     scale, mask = (str(arrays[key].item()) if key in arrays else "" for key in _TEXTS)
+    _check_intention(place, scale, mask)
+    intended = Intended(scale, "recorded", f"intended in {place}") if scale else None
+    return Layer(one_line(name or path.stem)[:_LONGEST_NAME], [_call(place, arrays)], intended, mask=mask)
+
+
+def _check_intention(place: str, scale: str, mask: str) -> None:
+    """Refuse an intended scale or mask that is none; ``place`` is for messages."""
     try:
         if scale:
             scale_expression(scale)
@@ -123,8 +124,6 @@ def _layer(path: Path, name: str, arrays: dict[str, np.ndarray]) -> Layer:
             intended_mask(mask)
     except SettingsError as error:
         raise RecordingError(f"{place}: {error}") from error
-    intended = Intended(scale, "recorded", f"intended in {place}") if scale else None
-    return Layer(one_line(name or path.stem)[:_LONGEST_NAME], [_call(place, arrays)], intended, mask=mask)
 
 
 def _call(place: str, content: Mapping[str, np.ndarray]) -> Call:
@@ -163,10 +162,10 @@ def _of_folder(folder: Path) -> Recording:
     for stored in index.layers:
         if outside := [name for name in stored.files if Path(name).name != name]:
             raise RecordingError(f"{path}: names the file {outside[0]!r} outside its folder; record again")
+        expression = "" if stored.intended is None else stored.intended.expression
+        _check_intention(one_line(f"{path}: layer {stored.name}"), expression, stored.mask)
         calls = StoredCalls([folder / name for name in stored.files])
-        intended = None if stored.intended is None else Intended(**dict(stored.intended))
-        described = {key: value for key, value in stored if key not in ("files", "intended")}
-        layers.append(Layer(calls=calls, intended=intended, **described))
+        layers.append(Layer(calls=calls, **{key: value for key, value in stored if key != "files"}))
     return Recording(source=index.source, layers=layers, left_out=index.left_out)
 
 
@@ -192,6 +191,9 @@ def _read(path: Path) -> dict[str, np.ndarray]:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read ({error.strerror or error}); {_WANTED}") from error
+    except AttributeError as error:  # of NumPy, which lacks the types of eight bits and fewer
+        what = f"has a type of number that is not read ({error})"
+        raise RecordingError(f"{path}: {what}; store float16, bfloat16, float32 or float64") from error
     except MemoryError as error:
         raise RecordingError(f"{path}: does not fit into memory; give fewer sequences") from error
     except _BROKEN as error:
@@ -248,8 +250,7 @@ class FolderWriter:
             StoredLayer(
                 name=one_line(layer.name),
                 files=tuple(self._files.get(layer.name, ())),
-                intended=layer.intended
-                and StoredIntention(**vars(layer.intended) | {"where": one_line(layer.intended.where)}),
+                intended=layer.intended and replace(layer.intended, where=one_line(layer.intended.where)),
                 width=layer.width,
                 backend=one_line(layer.backend),
                 padded=dict(layer.padded),

@@ -1,16 +1,13 @@
 """What an audit reads: attention calls by layer, and whether the arrays of each fit each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verify.errors import RecordingError
-
-if TYPE_CHECKING:
-    from verify.evidence.audits import Origin
+from verify.evidence.audits import Origin
+from verify.evidence.texts import Code, Line
 
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 ARRAYS = {
@@ -45,9 +42,9 @@ class Intended:
     ``where`` names the place in words, such as a key of the model's configuration.
     """
 
-    expression: str
+    expression: Code
     origin: Origin
-    where: str = ""
+    where: Line = ""
 
 
 @dataclass(frozen=True)
@@ -138,6 +135,8 @@ def _problems(call: Call) -> Iterator[str]:  # noqa: C901 - a list of checks
         for place, (axis, size) in enumerate(zip(axes, shape, strict=False)):
             if sizes.setdefault(axis, size) != size:
                 yield f"{name} has {_shown(shape)}; give {sizes[axis]} in axis {place} ({axis}) as others do"
+    if call.scale == 0:
+        yield "scale is 0, with which all keys weigh the same; give the factor of the products"
     for name in ("key head", "value head"):
         if sizes["head"] % sizes.get(name, 1):
             yield f"{name}s are {sizes[name]}, which do not divide the {sizes['head']} of q; give a divisor"

@@ -56,7 +56,7 @@ def described(module: Any, backend: str, scale: float | None) -> Layer:
     padded = {}
     if {"kv_lora_rank", "qk_rope_head_dim"} <= widths.keys():
         padded["absorbed"] = int(widths["kv_lora_rank"] + widths["qk_rope_head_dim"])
-    if "qk_nope_head_dim" in widths:
+    if widths.get("qk_nope_head_dim"):
         padded["without rotary part"] = int(widths["qk_nope_head_dim"])
     if width and (heads := widths.get("num_attention_heads")) and width % heads == 0:
         padded["width over heads"] = int(width // heads)
