@@ -99,14 +99,14 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
     FolderWriter(tmp_path).add("a", Call(normal(), normal()))
     with pytest.raises(RecordingError, match=r"recording.json: cannot be read \(No such file"):
         load(tmp_path)
-    index = {"recording_schema": 1, "source": "x", "layers": [{"name": "a", "files": ["../0.safetensors"]}]}
-    (layer,) = index["layers"]  # type: ignore[misc]
+    outside = {"name": "a", "files": ["../0.safetensors"]}
+    index = {"recording_schema": 1, "source": "x", "layers": [outside]}
     for content, wrong in [
         (
-            index | {"layers": [layer | {"files": ["a.npz"], "mask": "triangle"}]},
+            index | {"layers": [outside | {"files": ["a.npz"], "mask": "triangle"}]},
             r"json: layer a: mask 'triangle': give",
         ),
-        (index | {"layers": [layer | {"width": 0}]}, r"layers.0.width: Input should be greater than 0"),
+        (index | {"layers": [outside | {"width": 0}]}, r"layers.0.width: Input should be greater than 0"),
         (index, r"names the file '../0.safetensors' outside its folder"),
         (index | {"recording_schema": 2}, r"is not what a recording writes"),
         ([], r"is not what a recording writes"),

@@ -53,11 +53,10 @@ class Probe:
     @property
     def faults(self) -> tuple[str, ...]:
         """What is not the attention that was meant, in a line each."""
-        width, heads = self.sizes.width, self.sizes.heads
-        intended, wrong_scale = _value(self.intended, width, heads, _TOKENS), tuple[str, ...]()
+        intended, wrong_scale = self.sizes.scale(self.intended, _TOKENS), tuple[str, ...]()
         if abs(self.scale / intended - 1) > 0.01:
-            uncertainty = _CLOSE * abs(self.scale)
-            cause, fix = diagnose(self.scale, intended, Widths(width, heads), uncertainty=uncertainty)
+            widths, uncertainty = Widths(self.sizes.width, self.sizes.heads), _CLOSE * abs(self.scale)
+            cause, fix = diagnose(self.scale, intended, widths, uncertainty=uncertainty)
             wrong_scale = (f"{cause} (intended: {self.intended.text}); {fix}",)
         return (*self.identity.faults, *wrong_scale, *in_words(self.corners))
 
@@ -68,18 +67,18 @@ class Probe:
             return (*self.identity.unexplained, "no corner was taken, so that none is known to be right")
         return self.identity.unexplained
 
-    def scale_at(self, width: int, heads: int, keys: int) -> float:
+    def scale_at(self, sizes: Sizes, keys: int) -> float:
         """Return the scale at other sizes: as intended, times the factor by which it is off here."""
         try:
-            intended = _value(self.intended, width, heads, keys)
+            intended = sizes.scale(self.intended, keys)
         except SettingsError:  # ln n is 0 at one key, where scores do not matter
             return self.scale
-        ratio = self.scale / _value(self.intended, self.sizes.width, self.sizes.heads, _TOKENS)
+        ratio = self.scale / self.sizes.scale(self.intended, _TOKENS)
         return intended if math.isclose(ratio, 1, rel_tol=_CLOSE) else ratio * intended
 
     def corner(self, name: str, case: Case) -> Corner:
         """Return how the function is in a corner."""
-        scale = self.scale_at(case.sizes.width, case.sizes.heads, case.keys)
+        scale = self.scale_at(case.sizes, case.keys)
         try:
             with np.errstate(all="ignore"):
                 problem = problem_in(case, self.kernel, self.identity.model, scale)
@@ -133,7 +132,7 @@ class Probe:
         counted = "1 head" if heads == 1 else f"{heads} heads, {key_heads} of keys"
         lines: list[tuple[str, str]] = []
         if math.isfinite(self.scale):
-            intended = _value(self.intended, width, heads, _TOKENS)
+            intended = self.sizes.scale(self.intended, _TOKENS)
             is_intended = math.isclose(self.scale, intended, rel_tol=_CLOSE)
             mask = "none: each query sees all keys" if model.shift is None else "causal"
             mask += f", off by {model.shift:+d}" if model.shift else ""
@@ -197,7 +196,7 @@ def probe(
         SettingsError: the function raises, or returns something else than an output; one line says what.
     """
     expression, sizes = scale_expression(str(intended)), _sizes(d_k, heads, key_heads)
-    _value(expression, sizes.width, sizes.heads, _TOKENS)
+    sizes.scale(expression, _TOKENS)
     kernel = kernel_of(attention, device, sizes)
     try:
         # What is no attention gives sums of 0 and overflows; what matters of that is in what is found.
@@ -264,10 +263,6 @@ def parametrize_probes(
         pytest.param(functools.partial(check, name), id=name, marks=failing.get(name, [])) for name in names
     ]
     return pytest.mark.parametrize("check", parameters)
-
-
-def _value(expression: ScaleExpression, width: int, heads: int, keys: int) -> float:
-    return expression.value(d=width, h=heads, D=width * heads, n=keys)
 
 
 def _sizes(d_k: int, heads: int, key_heads: int | None) -> Sizes:

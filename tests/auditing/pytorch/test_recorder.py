@@ -194,15 +194,18 @@ def test_layers_after_one_that_is_full_are_recorded() -> None:
 
 
 def test_calls_of_other_threads_are_recorded() -> None:
-    """By the name that their module has."""
-    layer = torch.nn.MultiheadAttention(8, 2)
-    x = torch.randn(5, 2, 8)
+    """By the name that their module has; attending at once leaves nothing of ours in PyTorch."""
+    layer, before = torch.nn.MultiheadAttention(8, 2), functional.has_torch_function
+    x, switch = torch.randn(5, 2, 8), sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
     with verify.record(layer) as recording:
-        thread = threading.Thread(target=lambda: layer(x, x, x))
-        thread.start()
-        thread.join()
-        layer(x, x, x)
-    assert len(list(recording.layers[0].calls)) == 2
+        threads = [threading.Thread(target=lambda: [layer(x, x, x) for _ in range(5)]) for _ in range(4)]
+        for act in (threading.Thread.start, threading.Thread.join):
+            for thread in threads:
+                act(thread)
+    sys.setswitchinterval(switch)
+    assert len(list(recording.layers[0].calls)) == 20
+    assert functional.has_torch_function is before
 
 
 def test_modules_whose_kernel_is_not_seen_are_named() -> None:

@@ -49,7 +49,7 @@ class Case(NamedTuple):
     strides: str = ""
     spread: float = 1.0
     level: float = 0.0
-    compared: Literal["output", "inputs", "dQ", "dK", "dV"] = "output"
+    compared: Literal["output", "inputs", "gradients"] = "output"
 
     def arrays(self, scale: float, dtype: str) -> tuple[Floats, Floats, Floats]:
         """Return queries, keys and values for a function with this scale, as a dtype holds them."""
@@ -82,10 +82,10 @@ def cases(sizes: Sizes, *, gradient: bool = False) -> dict[str, Case]:
     table |= {f"scores of {size:,}": usual._replace(spread=float(size)) for size in (30, 100, 10_000)}
     table |= {f"scores near {level:+,}": usual._replace(level=float(level)) for level in (1000, -1000)}
     table["inputs left as they are"] = usual._replace(compared="inputs")
-    backwards = {f"{m} queries, {n} keys": usual._replace(queries=m, keys=n) for m, n in _GRADIENTS}
-    backwards["scores of 30"] = usual._replace(spread=30.0)
-    for name, case in backwards.items() if gradient else ():
-        table |= {f"d{of}, {name}": case._replace(compared=f"d{of}") for of in "QKV"}  # type: ignore[arg-type]
+    if gradient:
+        pairs, backwards = "gradients, {} queries, {} keys", usual._replace(compared="gradients")
+        table |= {pairs.format(m, n): backwards._replace(queries=m, keys=n) for m, n in _GRADIENTS}
+        table["gradients, scores of 30"] = backwards._replace(spread=30.0)
     return table
 
 
@@ -102,8 +102,8 @@ def problem_in(case: Case, kernel: Kernel, model: Model, scale: float) -> str:
     if case.compared == "inputs":
         changed = kernel.changed(query, key, value)
         return f"it writes to its {' and '.join(changed)}" if changed else ""
-    if case.compared != "output":
-        return _wrong_gradient(kernel, model, case, scale, (query, key, value))
+    if case.compared == "gradients":
+        return "; ".join(_wrong_gradients(kernel, model, case, scale, (query, key, value)))
     call = model.call(query, key, value, kernel(query, key, value), UNITS[kernel.dtype])
     misfit = misfit_of(compare(Formula(call, scale)), _ROOM)
     other = fitted_scale(call, scale) if misfit else scale
@@ -111,20 +111,18 @@ def problem_in(case: Case, kernel: Kernel, model: Model, scale: float) -> str:
     return f"the scale is {other:.4g}" if is_explained else misfit
 
 
-def _wrong_gradient(
+def _wrong_gradients(
     kernel: Kernel, model: Model, case: Case, scale: float, arrays: tuple[Floats, Floats, Floats]
-) -> str:
-    """Return how dQ, dK or dV of the sum of output times random numbers differs from the formula's.
+) -> Iterator[str]:
+    """Yield how dQ, dK and dV of the sum of output times random numbers differ from the formula's.
 
-    The formula's is PyTorch's, in double precision.
+    The formula's are PyTorch's, in double precision.
     """
-    seen, place = model.visible(case.queries, case.keys), ("dQ", "dK", "dV").index(case.compared)
+    seen = model.visible(case.queries, case.keys)
     if not seen.any(axis=-1).all():
         raise RefusedError("queries see no key there")
     upstream = np.random.default_rng(4).standard_normal(arrays[0].shape)
-    given = kernel.gradients(*arrays, upstream)[place]
-    if given is None:
-        return "there is none"
+    gradients = kernel.gradients(*arrays, upstream)
     torch: Any = importlib.import_module("torch")
     q, k, v = leaves = [torch.tensor(array, requires_grad=True) for array in arrays]
     order = GROUPINGS[model.groups](case.sizes.heads, case.sizes.key_heads)
@@ -136,16 +134,21 @@ def _wrong_gradient(
         sinks = sinks.reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)
         weights = torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]
         ((weights @ v[:, order]) * torch.from_numpy(upstream)).sum().backward()
-    exact: Floats = leaves[place].grad.numpy()
+    # Larger scores have larger errors of rounding, and weights pass them on.
     spread = math.sqrt((weights * scores.nan_to_num(neginf=0.0) ** 2).detach().sum(-1).max())
-    unit = max(UNITS[kernel.dtype], UNITS[model.dtype], unit_roundoff(given))
-    size, off = float(np.linalg.norm(exact)) or 1.0, float(np.linalg.norm(given - exact))
-    if off <= _GRADIENT_ROOM * unit * (1 + spread) * size + float(np.linalg.norm(arrays[2])) * 2.0**-24:
-        return ""
-    ratio = float((given * exact).sum() / max(float((exact**2).sum()), 1e-300))
-    if np.linalg.norm(given - ratio * exact) <= 0.01 * abs(ratio) * size:
-        return f"it is {ratio:.4g} times what it should be"
-    return f"it is off by {off / size:.2g} of its size"
+    for name, given, leaf in zip(("dQ", "dK", "dV"), gradients, leaves, strict=True):
+        exact: Floats = leaf.grad.numpy()
+        if given is None:
+            yield f"{name}: there is none"
+            continue
+        unit = max(UNITS[kernel.dtype], UNITS[model.dtype], unit_roundoff(given))
+        size, off = float(np.linalg.norm(exact)) or 1.0, float(np.linalg.norm(given - exact))
+        room = _GRADIENT_ROOM * unit * (1 + spread) * size + float(np.linalg.norm(arrays[2])) * 2.0**-24
+        ratio = float((given * exact).sum() / max(float((exact**2).sum()), 1e-300))
+        if not off <= room and np.linalg.norm(given - ratio * exact) <= 0.01 * abs(ratio) * size:
+            yield f"{name} is {ratio:.4g} times what it should be"
+        elif not off <= room:
+            yield f"{name} is off by {off / size:.2g} of its size"
 
 
 def in_words(corners: tuple[Corner, ...]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from verify.auditing.arrays import to_numpy
 from verify.auditing.formula import Floats
+from verify.auditing.scales import ScaleExpression
 from verify.errors import SettingsError, what_is_wrong
 
 STRIDES = ("transposed", "every second", "broadcast")
@@ -24,6 +25,10 @@ class Sizes(NamedTuple):
     heads: int
     key_heads: int
     width: int
+
+    def scale(self, expression: ScaleExpression, keys: int) -> float:
+        """Return the scale that an expression says, for this number of keys."""
+        return expression.value(d=self.width, h=self.heads, D=self.width * self.heads, n=keys)
 
     def arrays(
         self, queries: int, keys: int, sequences: int = 1, *, stretch: float = 1.0, dtype: str = "float64"
