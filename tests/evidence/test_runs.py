@@ -74,35 +74,6 @@ def test_a_run_shows_itself_as_text_and_in_notebooks() -> None:
         assert escape(claim.title) in claim._repr_html_()
 
 
-@pytest.mark.parametrize("of", ["claims", "checks", "controls", "statements"])
-def test_a_run_is_columns_for_pandas_and_polars(of: str) -> None:
-    """Both take them as they are, where they are installed, with the same values."""
-    frame = record(CLAIM).to_frame(of)
-    assert frame
-    for library in map(pytest.importorskip, ("pandas", "polars")):
-        made = library.DataFrame(frame)
-        assert made.shape == (len(next(iter(frame.values()))), len(frame))
-        assert list(made.columns) == list(frame)
-        assert list(made[next(iter(frame))]) == next(iter(frame.values()))
-
-
-def test_checks_are_columns() -> None:
-    """One row a check, one column a field; settings that some checks lack are missing there."""
-    first = check("a", 1, 2, cell={"d_k": 8, "T": 1, "law": 2})
-    second = check("b", 1, 2, cell={"d_k": 64, "T": 0.5, "law": "normal"})
-    third = exact_check("c", 0.5, "1/2", "p")
-    run = run_of(CLAIM.model_copy(update={"checks": (first, second, third)}))
-    frame = run.to_frame("checks")
-    assert (frame["claim"], frame["id"]) == (["score-variance"] * 3, ["a", "b", "c"])
-    assert (frame["cell_d_k"], frame["cell_T"]) == ([8, 64, None], [1.0, 0.5, None])
-    assert frame["cell_law"] == ["2", "normal", None]
-    assert (frame["interval_low"][0], frame["interval_high"][0]) == first.interval
-    assert all(len({type(value) for value in column} - {type(None)}) <= 1 for column in frame.values())
-    assert run.to_frame()["verdict"] == [str(claim.verdict) for claim in run.claims]
-    with pytest.raises(SettingsError, match="no frame of 'claim'; did you mean 'claims'"):
-        run.to_frame("claim")
-
-
 def counted(**changes: Any) -> Counted:
     """Return a row of the calibration: 7 of 100, allowed 0.05."""
     row = {

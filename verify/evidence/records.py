@@ -1,4 +1,4 @@
-"""What all records have in common: they are frozen, fingerprinted, shown in a line, and columns of a frame.
+"""What all records have in common: they are frozen, fingerprinted, and shown in a line.
 
 What follows from the rest of a record is computed whenever it is read. It is written to files for other
 programs, and on loading ignored.
@@ -8,9 +8,6 @@ or SciPy adds in another order, and differs in the last of sixteen digits. Each 
 significant digits: of itself or, where numbers belong together, of the largest of them, since what is left of
 a difference has the rounding errors of what was subtracted. It is rounded to three digits more first, as
 numbers like 1/32768 = 3.0517578125e-05 lie just between two of ten digits.
-
-A frame is a plain mapping of lists, which pandas, polars and pyarrow take, as pandas 3 and polars have
-deprecated the dataframe interchange protocol, and what takes its place needs a library of Arrow's.
 """
 
 import hashlib
@@ -50,11 +47,10 @@ class Record(BaseModel):
         return {name: value for name, value in data.items() if name not in cls.model_computed_fields}
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        return [(name, _plain(getattr(self, name))) for name in self.in_short] or super().__repr_args__()
-
-
-def _plain(value: object) -> object:
-    return str(value) if isinstance(value, StrEnum) else value
+        shown = [(name, getattr(self, name)) for name in self.in_short]
+        # Of a verdict, its word.
+        shown = [(name, str(value) if isinstance(value, StrEnum) else value) for name, value in shown]
+        return shown or super().__repr_args__()
 
 
 _Part = TypeVar("_Part", bound=Any)
@@ -154,37 +150,3 @@ def _rounded(value: Any, place: int | None = None) -> Any:
         return round(round(value, at + _MORE), at) + 0.0
     except OverflowError:  # of the largest doubles, rounded up
         return value
-
-
-Frame = dict[str, list[Any]]
-"""Columns by name, all of one length; None is a missing value."""
-
-
-def row_of(record: Record, *names: str, **before: object) -> dict[str, Any]:
-    """Return the named fields of a record, all if none is named, after what comes ``before`` them.
-
-    A pair of ends is two fields, ``interval_low`` and ``interval_high``, and a mapping one for each of its
-    names, such as ``cell_d_k``.
-    """
-    row: dict[str, Any] = dict(before)
-    for name in names or (*type(record).model_fields, *type(record).model_computed_fields):
-        value = getattr(record, name)
-        if isinstance(value, dict):
-            row |= {f"{name}_{key}": item for key, item in value.items()}
-        elif name in {"interval", "band"}:
-            row[f"{name}_low"], row[f"{name}_high"] = value
-        else:
-            row[name] = _plain(value)
-    return row
-
-
-def frame_of(rows: Iterable[Mapping[str, Any]]) -> Frame:
-    """Return the columns of rows, each of one type: numbers beside text are text."""
-    rows = list(rows)
-    frame = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        column = [row.get(name) for row in rows]
-        kinds = {type(value) for value in column if value is not None}
-        kind = str if str in kinds else float
-        frame[name] = column if len(kinds) < 2 else [v if v is None else kind(v) for v in column]
-    return frame

@@ -7,10 +7,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from verify import defaults
-from verify.errors import SettingsError, unknown
 from verify.evidence.claims import USER, ClaimRecord
 from verify.evidence.judging import PLACES, RULE, ErrorBudget
-from verify.evidence.records import Frame, Record, Sealed, by_id, computed_property, frame_of, row_of, table
+from verify.evidence.records import Record, Sealed, by_id, computed_property, table
 from verify.evidence.texts import (
     Address,
     Count,
@@ -301,33 +300,6 @@ class RunRecord(Sealed):
     def controls(self) -> int:
         """How many negative controls there are."""
         return sum(len(claim.controls) for claim in self.claims)
-
-    def to_frame(self, of: str = "claims") -> Frame:
-        """Return columns for ``pandas.DataFrame`` or ``polars.DataFrame``.
-
-        There is a row for each of the ``claims``, of all their ``checks`` or ``controls``, or of the
-        ``statements`` of documents.
-
-        Raises:
-            SettingsError: ``of`` is none of these.
-        """
-        frames = {
-            "claims": (
-                row_of(claim, "id", "chapter", "title", "verdict", "reason", "digest")
-                | {"derivation": str(claim.derivation.status)}
-                | {"checks": len(claim.checks), "controls": len(claim.controls)}
-                for claim in self.claims
-            ),
-            "checks": (row_of(check, claim=claim.id) for claim in self.claims for check in claim.checks),
-            "controls": (row_of(wrong, claim=claim.id) for claim in self.claims for wrong in claim.controls),
-            "statements": (
-                row_of(stated, "id", "source", "text", "claim", "printed", "computed", "outcome", "note")
-                for stated in self.statements
-            ),
-        }
-        if of not in frames:
-            raise SettingsError(unknown("frame of", of, frames, f"give one of {', '.join(frames)}"))
-        return frame_of(frames[of])
 
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         yield "claims", len(self.claims)
