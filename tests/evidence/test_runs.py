@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.report.builders import check, check_that_is, exact_check
+from tests.report.builders import check_that_is
 from tests.report.records import SCORE_VARIANCE, record
-from verify.errors import ClaimError, SettingsError
+from verify.errors import ClaimError
 from verify.evidence import (
     ClaimRecord,
     Counted,

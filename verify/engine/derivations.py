@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verify.evidence import ChainRecord, CoqRecord, DerivationRecord, LineRecord, Proof
 from verify.proofs.record import is_current, recorded
-from verify.symbolic.chains import Chain, CheckedLine, Derivation
+from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex, plain
 from verify.text.numbers import counted
 
@@ -52,26 +52,27 @@ def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:
 
 
 def _chain_record(chain: Chain) -> ChainRecord:
-    holds = all(line.holds for line in chain.checked)
+    holds, lines = all(line.holds for line in chain.checked), []
+    for checked in chain.checked:
+        line, words = checked.line, checked.line.check.words
+        if checked.holds:
+            words += f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
+        lines.append(
+            LineRecord(
+                relation=line.relation,
+                latex=latex(line.expression),
+                because=line.because,
+                checked=words,
+                cites=tuple(theorem.name for theorem in line.check.cites),
+                holds=checked.holds,
+            )
+        )
     return ChainRecord(
         name=chain.name,
         title=chain.title or "Line by line",
         definition=chain.defines,
         start=latex(chain.start),
-        lines=tuple(map(_line_record, chain.checked)),
+        lines=tuple(lines),
         shows=latex(chain.proposition) if holds else "",
         assumptions=chain.assumptions if holds else (),
-    )
-
-
-def _line_record(checked: CheckedLine) -> LineRecord:
-    line = checked.line
-    tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
-    return LineRecord(
-        relation=line.relation,
-        latex=latex(line.expression),
-        because=line.because,
-        checked=f"{line.check.words}; {tried}" if checked.holds else line.check.words,
-        cites=tuple(theorem.name for theorem in line.check.cites),
-        holds=checked.holds,
     )

@@ -13,7 +13,6 @@ from pydantic import (
     AfterValidator,
     ConfigDict,
     Field,
-    PrivateAttr,
     StrictBool,
     ValidationError,
     model_validator,
@@ -183,16 +182,20 @@ def _bind(text: str, others: Iterable[str], inputs: Collection[Decimal]) -> None
 
 
 class SourceBook(Record):
-    """The source documents and their statements, in the order of the file."""
+    """The source documents and their statements, in the order of the file.
+
+    ``file`` is its name for messages, ``pack`` the name under which it ships, None for the default book and
+    for a file of the user's own, which ``is_own`` says; what a file says of these is not heeded.
+    """
 
     # The file's tables are called by their singular names and by no others.
     model_config = ConfigDict(populate_by_name=False)
 
     sources: tuple[SourceRecord, ...] = Field(alias="source", default=())
     statements: tuple[StatementEntry, ...] = Field(alias="statement", default=())
-    _file: str = PrivateAttr(default="")
-    _pack: str | None = PrivateAttr(default=None)
-    _is_own: bool = PrivateAttr(default=False)
+    file: str = ""
+    pack: str | None = None
+    is_own: bool = False
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -205,16 +208,6 @@ class SourceBook(Record):
             missing = f"statement {entry.id} is of the source {entry.source}; add a [[source]] of this id"
             refuse((entry.source not in documents, missing))
         return self
-
-    @property
-    def pack(self) -> str | None:
-        """The name under which the book ships, None for the default book and the user's own."""
-        return self._pack
-
-    @property
-    def is_own(self) -> bool:
-        """Whether it is a file of the user's own."""
-        return self._is_own
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -237,7 +230,7 @@ class SourceBook(Record):
         """Yield all parts, each with where it stands."""
         for entry in self.statements:
             for number, part in enumerate(entry.parts, 1):
-                yield f"{self._file}statement {entry.id}, part {number}", part
+                yield f"{self.file}statement {entry.id}, part {number}", part
 
 
 def packs() -> dict[str, Path]:
@@ -266,9 +259,8 @@ def read_sources(path: Path | None = None) -> SourceBook:
         problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
         where = ", ".join(_in_words(first["loc"], data))
         raise SourcesError(one_line(f"{path}: {where}{': ' if where else ''}{problem}")) from error
-    book._file, book._pack = f"{path}: ", None if pack is None else pack.stem
-    book._is_own = given is not None and pack is None
-    return book
+    known = {"file": f"{path}: ", "pack": pack and pack.stem, "is_own": given is not None and pack is None}
+    return book.model_copy(update=known)
 
 
 def _in_words(place: Iterable[int | str], data: Any) -> list[str]:

@@ -144,13 +144,21 @@ class Claim:
         Raises:
             ClaimError: it yields something that is no part of an experiment.
         """
+        if (derivation, tolerance) in self._yielded:
+            return self._yielded[derivation, tolerance]
         yielded = self._made_by("experiment", derivation, tolerance)
         items = tuple(yielded) if isinstance(yielded, Iterable) else (yielded,)
         for item in items:
             if not isinstance(item, Item):
                 says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
                 raise ClaimError(f"claim {self.id}: its experiment yields {type(item).__name__}; {says}")
+        self._yielded[derivation, tolerance] = items
         return items
+
+    @cached_property
+    def _yielded(self) -> dict[tuple[Derivation, float], tuple[Item, ...]]:
+        """The items by derivation and tolerance: checks, facts and plots are asked for one after another."""
+        return {}
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return the experiment, ready to be drawn and judged, at a relative tolerance.
