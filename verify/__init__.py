@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from verify.auditing.probe import Probe, parametrize_probes, probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
+    from verify.citing.reproducing import Reproduction
     from verify.engine.asking import Answer, ask
-    from verify.engine.reproducing import Reproduction
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
     from verify.evidence.audits import AuditRecord
@@ -59,7 +59,7 @@ _NAMES = {
     "verify.evidence": "Check ClaimRecord ControlRecord RunRecord",
     "verify.spec.claim": "Claim",
     "verify.evidence.comparisons": "ComparisonRecord",
-    "verify.engine.reproducing": "Reproduction",
+    "verify.citing.reproducing": "Reproduction",
     "verify.errors": "VerifyError",
     "verify.auditing.audit": "audit",
     "verify.auditing.comparing": "compare_recordings",

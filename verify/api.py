@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify import defaults
+from verify.citing.reproducing import Reproduction, missing, reproduction
 from verify.engine import runner
 from verify.engine.catalogue import ClaimSpecifier, Entry, choose, look_up, numbers
-from verify.engine.reproducing import Reproduction, differences, is_same, missing
 from verify.engine.sources import read_sources
 from verify.engine.store import Store, default_path
 from verify.errors import ClaimError, SettingsError, StoreError
-from verify.evidence.load import digest
 from verify.executors.machine import environment
 
 if TYPE_CHECKING:
@@ -149,11 +148,9 @@ def reproduce(
     absent = [f"the file of claim {name}; give it with --claims FILE" for name in wanted if name not in known]
     lacking = (*missing(record, environment(1, runner.PACKAGES)), *absent)
     if not made:
-        return Reproduction((), 0, (), lacking, "")
+        return Reproduction((), 0, (), lacking, "", explained=True)
     again = runner.run(made, record.run.settings, read_sources(None), workers=workers, callbacks=callbacks)
-    old = [recorded[claim.id] for claim in again.claims]
-    same = sum(map(is_same, old, again.claims))
-    return Reproduction(tuple(made), same, tuple(differences(old, again.claims)), lacking, digest(again))
+    return reproduction(record, again, lacking)
 
 
 def _refuse_single(**given: object) -> None:

@@ -25,6 +25,9 @@ _DIGITS = 1e-9
 _HOW = ("block", "drawn in")
 """The settings of a cell that say how it is drawn: its truth does not depend on them."""
 
+APART = "intervals apart"
+"""Why a value is known to have moved whatever draws it is of."""
+
 _NAMED = 12  # this many keys are named in a line before the others are counted
 
 
@@ -78,8 +81,14 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
         why, is_redrawn = _moved(before[key].part, after[key].part, same_seed=same_seed)
         judged += is_redrawn
         if why:
-            quantity = what or getattr(after[key].part, "what", "")
-            moved.append(Change(key, Prose(quantity), before[key].text, after[key].text, why))
+            quantity, texts = (
+                what or getattr(after[key].part, "what", ""),
+                [before[key].text, after[key].text],
+            )
+            if texts[0] == texts[1]:  # to the digits that their errors allow
+                parts = before[key].part, after[key].part
+                texts = [repr(getattr(part, "estimate", getattr(part, "value", None))) for part in parts]
+            moved.append(Change(key, Prose(quantity), *texts, why))
     was, is_now = _settings(old), _settings(new)
     digests = [{(claim.id, claim.digest) for claim in run.claims} for run in (old, new)]
     return Changes(
@@ -120,8 +129,8 @@ def _moved(old: Part | None, new: Part | None, *, same_seed: bool) -> tuple[str,
     rounding = max(check.tolerance * (is_exact and check.prediction == 0) for check in both)
     noise = _DIGITS * max(sizes) + rounding
     (low, high), (new_low, new_high) = old.interval, new.interval
-    if is_redrawn and max(low - new_high, new_low - high) > noise:
-        return "intervals apart", True
+    if not is_exact and max(low - new_high, new_low - high) > noise:
+        return APART, is_redrawn
     if not is_redrawn and abs(old.estimate - new.estimate) > noise:
         return "computed otherwise" if is_exact else "otherwise of the same draws", False
     return "another prediction" if abs(old.prediction - new.prediction) > noise else "", is_redrawn

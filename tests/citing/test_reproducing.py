@@ -7,7 +7,7 @@ import pytest
 
 import verify
 from tests.tool import Ended
-from verify.engine.reproducing import Reproduction
+from verify.citing.reproducing import Reproduction
 from verify.evidence import ClaimRecord, RunRecord
 from verify.evidence.load import digest
 
@@ -57,9 +57,10 @@ def test_one_changed_estimate_is_found(made: RunRecord, factor: float, apart: bo
     for tampered in (edited, edited.model_copy(update={"digest": claim.digest})):
         outcome = again(changed(made, tampered))
         assert (outcome.exit_status, outcome.identical) == (1, 0)
-        (difference,) = [each for each in outcome.differences if "." in each.key]
-        assert difference.key == f"{claim.id}.{claim.checks[0].id}"
-        assert difference.apart is apart
+        key = f"{claim.id}.{claim.checks[0].id}"
+        (difference,) = [each for each in outcome.differences if each.key == key and each.why]
+        assert difference.why == ("intervals apart" if apart else "otherwise of the same draws")
+        assert difference.before != difference.after
         assert "0 of 1 claim identical" in str(outcome)
 
 
@@ -89,7 +90,7 @@ def test_a_claim_of_ones_own_needs_its_file(
     other = claim_file(("DIMENSIONS = (1, 8, 64)", "DIMENSIONS = (1, 8, 32)"))
     ended = tool("reproduce", results, "--claims", other)
     assert ended.status == 1
-    assert "doubled-keys.variance-d64: a check → none" in ended.out
+    assert "doubled-keys.variance-d64: there → gone" in ended.out
 
 
 def test_a_claim_that_the_results_lack(made: RunRecord) -> None:
