@@ -82,14 +82,6 @@ _SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "ga
 @lru_cache(maxsize=1024)
 def _compiled(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> Callable[..., Any]:
     """Return a function that gives the value and the derivatives; many cells have it in common."""
-    # Short names in the order of the long: variances of all quantities are one function then, and since SymPy
-    # sorts by names, its terms are added in the same order.
-    short = {symbol: sympy.Symbol(f"x{place:03}") for place, symbol in enumerate(sorted(symbols, key=str))}
-    return _compiled_in_short(expression.xreplace(short), tuple(short[symbol] for symbol in symbols))
-
-
-@lru_cache(maxsize=1024)
-def _compiled_in_short(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> Callable[..., Any]:
     parts = [expression, *(expression.diff(symbol) for symbol in symbols)]
     function: Callable[..., Any] = sympy.lambdify(symbols, parts, [_SPECIAL, "numpy"])
     return function
