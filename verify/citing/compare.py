@@ -81,14 +81,11 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
         why, is_redrawn = _moved(before[key].part, after[key].part, same_seed=same_seed)
         judged += is_redrawn
         if why:
-            quantity, texts = (
-                what or getattr(after[key].part, "what", ""),
-                [before[key].text, after[key].text],
-            )
-            if texts[0] == texts[1]:  # to the digits that their errors allow
-                parts = before[key].part, after[key].part
-                texts = [repr(getattr(part, "estimate", getattr(part, "value", None))) for part in parts]
-            moved.append(Change(key, Prose(quantity), *texts, why))
+            quantity = what or getattr(after[key].part, "what", "")
+            then, now = before[key].text, after[key].text
+            if then == now:  # to the digits that their errors allow
+                then, now = _in_full(before[key]), _in_full(after[key])
+            moved.append(Change(key, Prose(quantity), then, now, why))
     was, is_now = _settings(old), _settings(new)
     digests = [{(claim.id, claim.digest) for claim in run.claims} for run in (old, new)]
     return Changes(
@@ -134,6 +131,11 @@ def _moved(old: Part | None, new: Part | None, *, same_seed: bool) -> tuple[str,
     if not is_redrawn and abs(old.estimate - new.estimate) > noise:
         return "computed otherwise" if is_exact else "otherwise of the same draws", False
     return "another prediction" if abs(old.prediction - new.prediction) > noise else "", is_redrawn
+
+
+def _in_full(value: Value) -> str:
+    """Return the number of a check or a fact with all its digits."""
+    return repr(getattr(value.part, "estimate", getattr(value.part, "value", None)))
 
 
 def _drawn(check: Check) -> tuple[object, object]:
