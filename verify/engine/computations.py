@@ -44,6 +44,7 @@ def compute(text: str, dimension: int | None = None) -> Computed:
     if at.free_symbols:
         unknown = ", ".join(map(str, at.free_symbols))
         raise ValueError(f"has {unknown}, which has no value; put a number there")
+    # By SymPy, in more digits than a float has: what is printed may lie just beside a tie.
     value = N(at, _DIGITS)
     if not value.is_real or not math.isfinite(float(value)):
         raise ValueError("is no finite number; correct it")
@@ -63,6 +64,7 @@ def _derived(expression: Expr) -> Expr:
 
 def _claim(text: str, expression: Expr) -> str:
     """Return the claim of the catalogue that derives an expression."""
+    # By its words: whoever follows the link reads how such a value is derived.
     if expression.has(E, Var, Cov, Quantile):
         return "score-variance"
     if "entropy" in text or "H(" in text:

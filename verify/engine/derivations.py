@@ -46,6 +46,7 @@ def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:
         reason += f"; citing {', '.join(theorem.name for theorem in derivation.cited)}"
     if claim not in recorded()["claims"]:
         return status, reason
+    # Whoever changes a claim's main line after Coq has run is told, and the claim is derived again, no more.
     if is_current(claim, derivation):
         return Proof.PROVED, f"{reason}; Coq proved the main statement"
     return status, f"{reason}; what Coq proved, as recorded, is another statement"

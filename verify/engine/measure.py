@@ -71,6 +71,7 @@ class Samples:
 
     def extend(self, requests: Iterable[Request]) -> Sampling[None]:
         """Have each cell drawn until it has at least the blocks requested."""
+        # A request is for the whole sample of a cell: draws go on from those that there are.
         drawn = {name: sums.count for name, sums in self.sums.items()}
         short = [request for request in requests if drawn.get(request.cell.id, 0) < request.blocks]
         if short:
@@ -98,6 +99,7 @@ class Samples:
         A check is to be decided by the look ``PLANNED_LOOK`` with the wanted power, a bound and a control at
         the first.
         """
+        # Each turn plans all anew by the pilots at hand, and may find that one of them is too small to tell.
         self._plan_by_pilots(experiment)
         while self.larger_pilots:
             yield from self.extend(self.larger_pilots.values())

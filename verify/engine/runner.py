@@ -124,7 +124,7 @@ def run(
     callbacks.on_begin(tuple(claims))
     works = [Work(entry, chosen) for entry in claims.values()]
     # Results do not depend on libraries that a claim file may bring.
-    versions()
+    versions()  # read once, before any is loaded
     settled: dict[str, SettledClaim] = {}
     with using(workers) as processes, threads_of(processes.count) as threads:
         # To start processes for a single claim is not worth while.

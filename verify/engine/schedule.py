@@ -124,6 +124,7 @@ class Schedule:
     def _steps(self, work: Work) -> Steps:
         """Have a claim derived, planned and measured, unless its record is in the store."""
         spent_s = {"derivation": 0.0, "simulation": 0.0}
+        # A settled claim depends on all settings, the check of its derivation on none of them.
         record_key = key("claim", work.claim, work.settings.model_dump(mode="json"))
         derivation_key = key("derivation", work.claim)
         if content := self._stored(record_key):

@@ -46,6 +46,7 @@ def key(kind: str, claim: Entry, *parts: object) -> bytes | None:
     """
     if isinstance(claim, InMemoryClaim):
         return None
+    # By its text and not by its path: a copy elsewhere, or an older text, has its own rows again.
     source = repr((claim.text, claim.beside)) if isinstance(claim, ClaimFile) else ""
     content = json.dumps([kind, versions(), claim.id, source, *parts], sort_keys=True)
     return hashlib.sha256(content.encode()).digest()

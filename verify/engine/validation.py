@@ -55,6 +55,7 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
     mistakes += [
         (f"cell {cell.id}", mistake) for cell in cells_of(comparisons) for mistake in wrong_cell(cell)
     ]
+    # The first alone: its correction may well correct the others.
     for place, mistake in mistakes:
         raise ClaimError(f"claim {claim}, {place}: {mistake}")
     # A finding is linked to and cited by its claim and its name.

@@ -163,6 +163,8 @@ def claim_verdict(
         failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
         unmeasured = "nothing was measured, or no negative control was judged"
         return Verdict.UNDECIDED, failed if proof is Proof.FAILED else unmeasured
+    # A refuted check counts whatever else is open. A control that stands goes before open checks: where a
+    # wrong version passes, so might the claim.
     of = {verdict: [check for check in checks if check.verdict is verdict] for verdict in Verdict}
     if refuted := of[Verdict.REFUTED]:
         return Verdict.REFUTED, _refutation(refuted)
@@ -178,6 +180,7 @@ def claim_verdict(
 
 def _refutation(refuted: Sequence[Check]) -> str:
     """Return such as "by at-d64 (measured 130.0, predicted 64: 2 times as large), and by at-d16"."""
+    # In half-widths of their bands, so that checks of different tolerances compare.
     worst, *others = sorted(refuted, key=lambda check: -check.deviation)
     shown = numbers.estimate(worst.estimate, worst.standard_error, worst.interval)
     expected = numbers.beside(worst.prediction, worst.standard_error)
@@ -318,6 +321,7 @@ class DerivationRecord(Record):
         """Return how sure a chain is; proved where it shows and assumes what the main chain does."""
         if self.status is not Proof.PROVED or self.main is None:
             return self.status
+        # Coq proved the main statement alone; another way to the very same statement is proved with it.
         if (chain.shows, chain.assumptions) == (self.main.shows, self.main.assumptions):
             return Proof.PROVED
         cites = any(line.cites for other in self.chains for line in other.lines)

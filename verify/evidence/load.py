@@ -175,6 +175,7 @@ def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
         record = kind.record.model_validate(content)
     except ValidationError as error:
         raise VerifyError(f"{path}: {what_is_wrong(error)}; {again}") from error
+    # Of the file as it stands, verdicts and all that is computed again included.
     if record.seal != seal_of(content):
         raise VerifyError(f"{path}: changed since it was written; {again}")
     return record

@@ -44,6 +44,7 @@ class Record(BaseModel):
         """Leave out what is computed, whatever a file says of it."""
         if not isinstance(data, dict):
             return data
+        # A verdict in a file is for other programs; whoever reads it here has it judged anew.
         return {name: value for name, value in data.items() if name not in cls.model_computed_fields}
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:

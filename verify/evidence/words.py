@@ -258,6 +258,7 @@ def _margin(check: Check) -> float:
     """Return how far the interval stays from the edge of the band, as a share of the band's half width."""
     if check.half_width == 0:
         return 0.0
+    # An open side is infinitely far; a refuted interval lies outside by what is asked for.
     least, most = ends_of(check.band)
     inside = min(most - check.interval[1], check.interval[0] - least) / check.half_width
     return -inside if check.verdict is Verdict.REFUTED else inside
