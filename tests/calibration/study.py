@@ -59,7 +59,8 @@ GRID = (1, 2, 8, 64, 512, 1024)
 def counted(what: str, trials: int, events: int, allowed: float, setting: str = "", **more: Any) -> Counted:
     """Return a row with the exact (Clopper-Pearson) bounds of the events' probability."""
     bounds = stats.binomtest(events, trials).proportion_ci(CONFIDENCE, method="exact")
-    low, high = float(bounds.low), float(bounds.high)
+    # Six digits: the last ones of all depend on SciPy's version.
+    low, high = (float(f"{end:.6g}") for end in (bounds.low, bounds.high))
     return Counted(
         what=what, setting=setting, trials=trials, events=events, allowed=allowed, low=low, high=high, **more
     )

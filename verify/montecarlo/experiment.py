@@ -168,7 +168,8 @@ def route_of(comparison: Comparison) -> tuple[str, ...]:
         case Quantity(estimand=estimand, relation=relation):
             return "quantity", type(estimand).__name__, relation
         case Exact(code=code, label=label):
-            return "exact", code.__qualname__ if code else label
+            # Functions of NumPy 2.0's own have no qualified name.
+            return "exact", str(getattr(code, "__qualname__", code)) if code else label
 
 
 def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:
