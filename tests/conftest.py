@@ -57,14 +57,14 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what tests other claims than the chosen ones, or asks for none of the extras."""
     if config.getoption("extras"):
-        items[:] = [one for one in items if isinstance(one, pytest.Function) and _asks_for_more(one)]
+        items[:] = [test for test in items if isinstance(test, pytest.Function) and _asks_for_more(test)]
     chosen = _chosen(config)
     if chosen:
         from verify.engine.catalogue import catalogue
 
         # What runs all claims then runs these, and a few others need not be.
         others = {*catalogue(), "few"} - set(chosen)
-        items[:] = [one for one in items if not others & {_given(one, "name"), _given(one, "quick")}]
+        items[:] = [test for test in items if not others & {_given(test, "name"), _given(test, "quick")}]
 
 
 def _asks_for_more(test: pytest.Function) -> bool:
@@ -118,7 +118,7 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
     def run(*arguments: object) -> Ended:
         with pytest.raises(SystemExit) as ended:
-            main([str(one) for one in arguments])
+            main([*map(str, arguments)])
         captured = capsys.readouterr()
         return Ended(ended.value.code, captured.out, captured.err)
 

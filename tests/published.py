@@ -30,11 +30,11 @@ def form_of(name: str) -> Any:
 def _without_words(schema: Any, *, names: bool = False) -> Any:
     """Return a schema without what it says for people; ``names`` are those of fields, which all stay."""
     if isinstance(schema, list):
-        return [_without_words(one) for one in schema]
+        return [_without_words(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: value for key, value in schema.items() if names or key not in _WORDS}
-    return {key: _without_words(value, names=key in {"properties", "$defs"}) for key, value in kept.items()}
+    fields = {key: value for key, value in schema.items() if names or key not in _WORDS}
+    return {key: _without_words(value, names=key in {"properties", "$defs"}) for key, value in fields.items()}
 
 
 def keys_now() -> set[str]:

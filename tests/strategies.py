@@ -6,11 +6,15 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution
+from verify.montecarlo.distributions import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
+from verify.montecarlo.distributions import Distribution, student_t
 from verify.montecarlo.estimands import Measured
 
 FALSE_ALARM = 1e-6
 """How often a statistical assertion may fail for a right program; every bound is derived from it."""
+
+DISTRIBUTIONS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL, UNIT_INTERVAL)
+"""Laws of every kind of shape, with at least eight moments."""
 
 
 def examples(number: int) -> settings:
@@ -25,7 +29,7 @@ def fractions(size: int = 5, denominators: int = 6) -> st.SearchStrategy[Fractio
 
 def distributions() -> st.SearchStrategy[Distribution]:
     """Return component distributions with four moments, some of them moved and scaled."""
-    base = st.sampled_from((*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL))
+    base = st.sampled_from(DISTRIBUTIONS)
     scales = fractions().filter(bool)
     return st.builds(
         lambda distribution, loc, scale: distribution.moved(loc, scale), base, fractions(), scales

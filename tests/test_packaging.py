@@ -83,8 +83,8 @@ def test_the_wheel_holds_what_the_tool_needs(built: dict[str, Path]) -> None:
 
 def test_the_wheel_is_the_same_by_way_of_the_sdist(built: dict[str, Path]) -> None:
     """The sdist is complete: what is built from it is, file by file, what is built from the checkout."""
-    with zipfile.ZipFile(built["wheel"]) as one, zipfile.ZipFile(built["sdist-wheel"]) as other:
-        assert {info.filename: info.CRC for info in one.infolist()} == {
+    with zipfile.ZipFile(built["wheel"]) as direct, zipfile.ZipFile(built["sdist-wheel"]) as other:
+        assert {info.filename: info.CRC for info in direct.infolist()} == {
             info.filename: info.CRC for info in other.infolist()
         }
 

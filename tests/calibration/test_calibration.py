@@ -25,9 +25,9 @@ def test_intervals_of_half_their_width_are_noticed(monkeypatch: pytest.MonkeyPat
     measure = Smooth.measure
 
     def halved(self: Smooth, sample: Any, alpha: float) -> Measured:
-        found = measure(self, sample, alpha)
-        low, high = found.interval
-        return replace(found, interval=((low + found.value) / 2, (high + found.value) / 2))
+        measured = measure(self, sample, alpha)
+        low, high = measured.interval
+        return replace(measured, interval=((low + measured.value) / 2, (high + measured.value) / 2))
 
     monkeypatch.setattr(Smooth, "measure", halved)
     assert not coverage((NORMAL, 4, 1, 200))[0].in_order

@@ -15,8 +15,10 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -263,16 +265,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, metavar="FILE", help="Store the counts for the report.")
     options = parser.parse_args(arguments)
     wrong, kinds = 0, dict[str, list[tuple[Mistake, dict[str, str], str]]]()
-    for each in mistakes():
-        if options.kind not in {None, each.kind}:
-            continue
-        nets, problem = each.nets(), each.problem()
-        kinds.setdefault(each.kind, []).append((each, nets, problem))
-        wrong += bool(nets) == bool(each.uncaught) or bool(problem)
-        print(f"{each.kind}: {each.name}: {', '.join(nets) or 'NOT CAUGHT, for ' + each.uncaught}")
-        for net, text in (*nets.items(), *([("THE TRUE NEIGHBOUR FAILS", problem)] if problem else [])):
-            print(f"    {net}: {text}")
-    rows = tuple(table(kind, tried) for kind, tried in kinds.items())
+    chosen = [each for each in mistakes() if options.kind in {None, each.kind}]
+    with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
+        # A kind alone is tried before other processes would have started.
+        mapped: Any = map if options.kind else pool.map
+        tried = zip(chosen, mapped(Mistake.nets, chosen), mapped(Mistake.problem, chosen), strict=True)
+        for each, nets, problem in tried:
+            kinds.setdefault(each.kind, []).append((each, nets, problem))
+            wrong += bool(nets) == bool(each.uncaught) or bool(problem)
+            print(f"{each.kind}: {each.name}: {', '.join(nets) or 'NOT CAUGHT, for ' + each.uncaught}")
+            for net, text in (*nets.items(), *([("THE TRUE NEIGHBOUR FAILS", problem)] if problem else [])):
+                print(f"    {net}: {text}")
+    rows = tuple(table(kind, group) for kind, group in kinds.items())
     counts = FalseClaims(command=f"python -m {MODULE}", version=__version__, kinds=rows)
     print(
         f"{counts.caught} of {counts.of} caught; {sum(row.neighbours for row in rows)} true neighbours pass"

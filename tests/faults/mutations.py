@@ -189,9 +189,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="their ids; all claims by default")
-    parser.add_argument("--sample", type=int, default=100, help="faults to plant; 0 plants all (default 100)")
+    parser.add_argument("--sample", type=int, default=40, help="faults to plant; 0 plants all (default 40)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args(arguments)
     faults = chosen(options.claims, options.sample, options.seed)
     counts: collections.Counter[str] = collections.Counter()

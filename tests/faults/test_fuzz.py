@@ -1,7 +1,7 @@
 """Wrong inputs over all that reads: an answer or one clear line must come, in time and without a traceback.
 
 A few of each kind are tried with the default tests, more of them among the longer studies, and as many as
-``FUZZ`` says by hand (``FUZZ=10000 pytest -m slow tests/faults/test_fuzz.py``). What was met once lies in
+``FUZZ`` says by hand (``FUZZ=1000 pytest -m slow tests/faults/test_fuzz.py``). What was met once lies in
 ``corpus/``, a folder for each kind.
 """
 

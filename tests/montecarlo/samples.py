@@ -1,6 +1,7 @@
 """Samplers and samples that several tests share, and the bound that counts are held to."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,14 +66,30 @@ def named(values: Array) -> Outputs:
     return dict(zip(NAMES, values, strict=False))
 
 
-def sample_of(values: Array, scores: int = 1) -> Sample:
+def sample_of(values: Array, scores: int = 1, names: tuple[str, ...] = NAMES) -> Sample:
     """Return the sample that holds these block vectors, its moments computed directly."""
     mean = values.mean(axis=0)
     centred = values - mean
-    third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / len(values)
-    covariance = np.atleast_2d(np.cov(values.T))
+    products = np.einsum("bi,bj->bij", centred, centred)
+    third = np.einsum("bij,bk->ijk", products, centred) / len(values)
+    covariance = products.sum(axis=0) / (len(values) - 1)
     counted = (len(values), 2 * len(values), scores * len(values))
-    return Sample(*counted, mean, covariance, third, groups_of(values), NAMES[: len(mean)])
+    return Sample(*counted, mean, covariance, third, groups_of(values), names[: len(mean)])
+
+
+def samples(cell: Cell, count: int, blocks: int, rng: np.random.Generator) -> Iterator[Sample]:
+    """Yield ``count`` independent samples of ``blocks`` blocks each."""
+    at_once = max(1, (1 << 17) // (blocks * cell.coordinates))
+    for first in range(0, count, at_once):
+        values = cell.sample(rng, at_once * blocks).reshape(at_once, blocks, -1)
+        for of_sample in values[: count - first]:
+            yield sample_of(of_sample, names=cell.names)
+
+
+def truth_of(d: int, distribution: Distribution) -> float:
+    """Return the variance of a score of independent components of one law."""
+    second = distribution.variance + distribution.mean**2
+    return float(d * (second**2 - distribution.mean**4))
 
 
 def groups_of(values: Array) -> Array:
@@ -102,7 +119,7 @@ def draw(
     drawn, per_chunk = so_far or Drawn(), cell.chunk_batches
     chunks = list(drawn.missing(claim, seed, -(-blocks // cell.batch_blocks), per_chunk))
     with threadpool_limits(limits=1):
-        for chunk, sums in zip(chunks, mapper(lambda one: draw_chunk(cell, one), chunks), strict=True):
+        for chunk, sums in zip(chunks, mapper(partial(draw_chunk, cell), chunks), strict=True):
             drawn = drawn.then(chunk, sums, per_chunk)
     return drawn
 

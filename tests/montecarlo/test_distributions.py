@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from tests.montecarlo.samples import generator
 from tests.strategies import FALSE_ALARM, distributions, examples, fractions
 from verify.montecarlo.distributions import EXPONENTIAL, LAPLACE, NORMAL, UNIFORM, UNIT_INTERVAL, Array
 from verify.montecarlo.distributions import Distribution, stream, student_t
@@ -27,11 +28,6 @@ CONTINUOUS = [
     pytest.param(student_t(4), stats.t(4, scale=math.sqrt(2 / 4)), id="t4"),
     pytest.param(student_t(3), stats.t(3, scale=math.sqrt(1 / 3)), id="t3"),
 ]
-
-
-def generator(*place: int) -> np.random.Generator:
-    """Return a generator with a fixed seed."""
-    return np.random.default_rng([20170612, *place])
 
 
 @pytest.mark.parametrize(("distribution", "reference"), CONTINUOUS)

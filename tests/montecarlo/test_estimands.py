@@ -1,34 +1,19 @@
 """Estimands: values, intervals that hold at their level, and the blocks that they need."""
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import at_least, component, named, ratio, sample_of, score_variance
-from tests.montecarlo.samples import variance
+from tests.montecarlo.samples import at_least, component, generator, named, ratio, sample_of, samples
+from tests.montecarlo.samples import score_variance, truth_of, variance
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
-from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution
 from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Estimand, Goal
-
-
-def truth_of(d: int, distribution: Distribution) -> float:
-    """Return the variance of a score of independent components of one law."""
-    second = distribution.variance + distribution.mean**2
-    return float(d * (second**2 - distribution.mean**4))
-
-
-def samples(cell: Cell, blocks: int, repetitions: int, seed: int) -> Iterator[Sample]:
-    """Yield independent samples of ``blocks`` blocks."""
-    rng, names = np.random.default_rng([20170612, seed]), cell.names
-    for _ in range(repetitions):
-        yield replace(sample_of(cell.sample(rng, blocks)), names=names)
 
 
 def covered(estimand: Estimand, drawn: Iterable[Sample], truth: float, alpha: float) -> int:
@@ -65,7 +50,7 @@ CASES = (
 def test_hull_covers_at_95_percent(d: int, side: int, distribution: Distribution) -> None:
     """The variance of scores at the smallest sample that is ever judged."""
     cell, estimand = score_variance(d, side, distribution)
-    drawn = samples(cell, MIN_BLOCKS, 200, 10 + d)
+    drawn = samples(cell, 200, MIN_BLOCKS, generator(10 + d))
     assert at_least(covered(estimand, drawn, truth_of(d, distribution), 0.05), 200, 0.95)
 
 
@@ -84,7 +69,7 @@ def test_skewness_corrected_covers_at_95_percent() -> None:
 def test_hull_covers_at_small_levels(d: int, distribution: Distribution) -> None:
     """At 99.9% over 1,500 repetitions, where scores are far from normal and where they are nearly so."""
     cell, estimand = score_variance(d, 4, distribution)
-    drawn = samples(cell, MIN_BLOCKS, 1_500, 50 + d)
+    drawn = samples(cell, 1_500, MIN_BLOCKS, generator(50 + d))
     assert at_least(covered(estimand, drawn, truth_of(d, distribution), 1e-3), 1_500, 0.999)
 
 
@@ -93,8 +78,8 @@ def test_hull_covers_at_small_levels(d: int, distribution: Distribution) -> None
     [
         (4, EXPONENTIAL),
         *(
-            pytest.param(*one, marks=pytest.mark.slow)
-            for one in ((1, NORMAL), (8, NORMAL), (3, UNIT_INTERVAL))
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((1, NORMAL), (8, NORMAL), (3, UNIT_INTERVAL))
         ),
     ],
 )
@@ -106,7 +91,7 @@ def test_planned_size_by_a_derived_variance(d: int, distribution: Distribution) 
     blocks = estimand.blocks_needed(goal, None)
     assert blocks is not None
     assert blocks >= MIN_BLOCKS
-    assert at_least(fitting(estimand, samples(cell, blocks, 150, 90 + d), goal), 150, 0.95)
+    assert at_least(fitting(estimand, samples(cell, 150, blocks, generator(90 + d)), goal), 150, 0.95)
 
 
 def test_planned_size_by_a_pilot() -> None:
@@ -160,16 +145,16 @@ SHARES = np.array([[0.25, 1.0], [0.5, 1.0], [0.75, 1.0], [1.0, 1.0]])
 
 def test_a_bounded_mean_has_hoeffdings_interval() -> None:
     """The mean with Hoeffding's interval."""
-    found = Bounded("mean").measure(sample_of(SHARES), 0.01)
-    assert found.value == 0.625
-    assert found.interval == intervals.bounded_mean(0.625, 0.01, 4)
+    share = Bounded("mean").measure(sample_of(SHARES), 0.01)
+    assert share.value == 0.625
+    assert share.interval == intervals.bounded_mean(0.625, 0.01, 4)
 
 
 def test_blocks_that_all_agree_keep_an_interval() -> None:
     """No spread among the blocks does not make the mean certain."""
-    found = Bounded("square").measure(sample_of(SHARES), 0.01)
-    assert found.interval[0] < found.value == found.interval[1] == 1
-    assert found.reliable
+    share = Bounded("square").measure(sample_of(SHARES), 0.01)
+    assert share.interval[0] < share.value == share.interval[1] == 1
+    assert not share.doubt
 
 
 @pytest.mark.parametrize(("truth", "edge"), [(0.6, 0.5), (0.97, 0.5), (0.3, 0.5), (0.98, 0.9)])
@@ -180,6 +165,6 @@ def test_planned_size_for_a_bounded_mean_reaches_the_goal(truth: float, edge: fl
     blocks = Bounded("mean").blocks_needed(goal, None)
     assert blocks is not None
     counts = np.arange(blocks + 1)
-    found = [intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts]
-    clear = [(low > edge) if truth > edge else (high < edge) for low, high in found]
+    ends = [intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts]
+    clear = [(low > edge) if truth > edge else (high < edge) for low, high in ends]
     assert stats.binom.pmf(counts, blocks, truth)[clear].sum() >= 1 - miss

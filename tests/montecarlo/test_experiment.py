@@ -44,11 +44,11 @@ def test_coefficients_are_those_of_polyfit(
     """NumPy's polynomial fit with the roots of the weights gives the same coefficients."""
     x, y, weights = drawn
     fit = WeightedFit(model, tuple(x), tuple(weights))
-    found = [fit.measure(t, points(y, [0.1] * len(y)), 0.01).value for t in TARGETS[: degree + 1]]
+    ours = [fit.measure(t, points(y, [0.1] * len(y)), 0.01).value for t in TARGETS[: degree + 1]]
     logarithmic = model == "power"
     abscissae, ordinates = (np.log(x), np.log(y)) if logarithmic else (np.array(x), np.array(y))
     theirs = np.polyfit(abscissae, ordinates, degree, w=np.sqrt(weights))[::-1]
-    assert np.allclose(found, theirs, rtol=1e-6, atol=1e-7)
+    assert np.allclose(ours, theirs, rtol=1e-6, atol=1e-7)
 
 
 @examples(40)
@@ -67,26 +67,26 @@ def test_the_larger_of_two_errors_makes_the_interval() -> None:
     fit = WeightedFit("line", X, BY_SIZE)
     small = [measured(x, 0.01 * x, model_error=0.03 * x) for x in X]
     large = [measured(x, 0.03 * x, model_error=0.01 * x) for x in X]
-    one, two = (fit.measure("slope", group, 0.01) for group in (small, large))
-    assert one.interval == pytest.approx(two.interval)
+    by_model, by_points = (fit.measure("slope", group, 0.01) for group in (small, large))
+    assert by_model.interval == pytest.approx(by_points.interval)
     quantile = stats.t.isf(0.005, 999)
-    assert two.interval[1] - two.value == pytest.approx(quantile * two.error)
-    assert one.model_error == pytest.approx(two.error)
+    assert by_points.interval[1] - by_points.value == pytest.approx(quantile * by_points.error)
+    assert by_model.model_error == pytest.approx(by_points.error)
 
 
 def test_what_a_fit_rests_on() -> None:
     """Blocks and draws add up; points without skewness are reliable together."""
     slope = WeightedFit("line", X, BY_SIZE).measure("slope", points(X, [0.02 * x for x in X]), 0.01)
-    assert (slope.blocks, slope.coordinates, slope.reliable) == (9000, 90_000, True)
+    assert (slope.blocks, slope.coordinates, slope.doubt) == (9000, 90_000, "")
 
 
 def test_skewed_points_make_a_fit_unreliable() -> None:
     """What is too skewed for the level is not judged: coefficients and misfit alike."""
     fit = WeightedFit("line", X, BY_SIZE)
     skewed = [measured(x, 0.02 * x, skewness=0.5) for x in X]
-    assert not fit.measure("slope", skewed, FALSE_ALARM).reliable
-    assert not fit.measure("misfit", skewed, FALSE_ALARM).reliable
-    assert fit.measure("slope", skewed, 0.5).reliable
+    assert fit.measure("slope", skewed, FALSE_ALARM).doubt
+    assert fit.measure("misfit", skewed, FALSE_ALARM).doubt
+    assert not fit.measure("slope", skewed, 0.5).doubt
 
 
 def test_a_bent_line_is_found() -> None:

@@ -39,14 +39,14 @@ def missed(name: str, count: int, alpha: float, times: int = 1) -> tuple[int, in
     draw, truth = HEAVY[name]
     rng = np.random.default_rng([20170612, len(name)])
     blocks = times * groups.blocks_needed(linear(draw(rng, 1 << 16)), alpha)
-    held = out = 0
+    given = outside = 0
     for _ in range(count):
         blocks_drawn = draw(rng, blocks)
-        found = groups.interval(linear(blocks_drawn), alpha)
-        if found is not None:
-            held += 1
-            out += not found[0] <= truth - blocks_drawn.mean() <= found[1]
-    return held, out
+        ends = groups.interval(linear(blocks_drawn), alpha)
+        if ends is not None:
+            given += 1
+            outside += not ends[0] <= truth - blocks_drawn.mean() <= ends[1]
+    return given, outside
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def missed(name: str, count: int, alpha: float, times: int = 1) -> tuple[int, in
 )
 def test_an_interval_of_groups_covers(name: str, times: int, least: int) -> None:
     """With blocks enough for an interval, or for order alone, it holds the mean as often as it says."""
-    held, out = missed(name, 60, 0.05, times)
-    assert held >= least
-    assert at_least(held - out, held, 0.95)
+    given, outside = missed(name, 60, 0.05, times)
+    assert given >= least
+    assert at_least(given - outside, given, 0.95)
 
 
 @pytest.mark.slow
@@ -66,9 +66,9 @@ def test_an_interval_of_groups_covers(name: str, times: int, least: int) -> None
 @pytest.mark.parametrize("name", HEAVY)
 def test_an_interval_of_groups_covers_heavy_tails_at_small_levels(name: str, times: int) -> None:
     """At 99.9% over 250 samples no more miss than the exact bound allows; and most have an interval."""
-    held, out = missed(name, 250, 1e-3, times)
-    assert held >= 60
-    assert at_least(held - out, held, 0.999)
+    given, outside = missed(name, 250, 1e-3, times)
+    assert given >= 60
+    assert at_least(given - outside, given, 0.999)
 
 
 @pytest.mark.parametrize(("size", "name"), [(0.5, "exponential"), (0.2, "exponential"), (0.2, "rare ones")])
@@ -82,9 +82,9 @@ def test_an_interval_of_groups_is_as_narrow_as_planned(size: float, name: str) -
     inside = 0
     for _ in range(40):
         values = draw(rng, blocks)
-        found = groups.interval(linear(values), 6e-7)
-        if found is not None:
-            low, high = (float(values.mean()) + end for end in found)
+        ends = groups.interval(linear(values), 6e-7)
+        if ends is not None:
+            low, high = (float(values.mean()) + end for end in ends)
             inside += truth - width <= low <= high <= truth + width
     assert inside >= 32
 
@@ -95,11 +95,11 @@ def test_an_interval_of_groups_takes_over_where_skewness_is_too_large() -> None:
     skewed, even = rng.lognormal(0, 1, (1 << 17, 1)), rng.normal(size=(1 << 12, 1))
     of_skewed, of_even = (component("mean").measure(sample_of(v), 6e-7) for v in (skewed, even))
     assert (of_skewed.basis, of_even.basis) == (OF_GROUPS, "")
-    assert of_skewed.reliable
+    assert not of_skewed.doubt
     assert of_skewed.interval[0] < math.exp(0.5) < of_skewed.interval[1]
-    found = groups.interval(linear(skewed[:, 0]), 6e-7)
-    assert found is not None
-    assert of_skewed.interval == pytest.approx([of_skewed.value + end for end in found])
+    ends = groups.interval(linear(skewed[:, 0]), 6e-7)
+    assert ends is not None
+    assert of_skewed.interval == pytest.approx([of_skewed.value + end for end in ends])
 
 
 @pytest.mark.parametrize("wrong", [0.1, 0.03, 0.01, 1e-4])
@@ -107,9 +107,9 @@ def test_an_interval_of_groups_takes_over_where_skewness_is_too_large() -> None:
 def test_too_small_a_variance_is_found(wrong: float, blocks: int) -> None:
     """A variance ten and more times too small is found in at least nine of ten samples, at any size."""
     rng = np.random.default_rng(11)
-    found = [groups.contradiction(linear(rng.normal(size=blocks)), (wrong, wrong)) for _ in range(50)]
-    assert sum(map(bool, found)) >= 45
-    assert "derived block variance or the sampler is wrong" in max(found)
+    says = [groups.contradiction(linear(rng.normal(size=blocks)), (wrong, wrong)) for _ in range(50)]
+    assert sum(map(bool, says)) >= 45
+    assert "derived block variance or the sampler is wrong" in max(says)
 
 
 @pytest.mark.parametrize("wrong", [10.0, 100.0])
@@ -117,17 +117,16 @@ def test_too_large_a_variance_is_found(wrong: float) -> None:
     """A variance ten and more times too large is found in a sample of a thousand blocks."""
     rng = np.random.default_rng(12)
     drawn = [linear(rng.exponential(size=4096)) for _ in range(20)]
-    assert all(groups.contradiction(one, (wrong, wrong)) for one in drawn)
+    assert all(groups.contradiction(blocks, (wrong, wrong)) for blocks in drawn)
 
 
 def test_a_contradiction_casts_doubt_on_the_estimate() -> None:
     """An estimate whose model is contradicted decides nothing; its own model leaves it in order."""
     sample = sample_of(np.random.default_rng(13).normal(5, 1, (1000, 1)))
-    assert component("mean", block_variance=1.0).measure(sample, 1e-6).reliable
+    assert not component("mean", block_variance=1.0).measure(sample, 1e-6).doubt
     for wrong in (0.02, 30.0):
-        found = component("mean", block_variance=wrong).measure(sample, 1e-6)
-        assert not found.reliable
-        assert "times the derived one" in found.doubt
+        measured = component("mean", block_variance=wrong).measure(sample, 1e-6)
+        assert "times the derived one" in measured.doubt
 
 
 def test_a_slope_that_vanishes_is_no_contradiction() -> None:
@@ -135,7 +134,7 @@ def test_a_slope_that_vanishes_is_no_contradiction() -> None:
     signs = np.where(np.random.default_rng(14).random(4000) < 0.5, -1.0, 1.0)
     sample = sample_of(np.stack([signs, signs**2], axis=1))
     assert sample.mean[0] != 0
-    assert variance(block_variance=0.0).measure(sample, 1e-6).reliable
+    assert not variance(block_variance=0.0).measure(sample, 1e-6).doubt
     normal = np.random.default_rng(15).normal(size=4000)
     sample = sample_of(np.stack([normal, normal**2], axis=1))
-    assert not variance(block_variance=0.0).measure(sample, 1e-6).reliable
+    assert variance(block_variance=0.0).measure(sample, 1e-6).doubt

@@ -74,7 +74,7 @@ def test_intervals_hold_what_is_derived(quantity: Any, at: Any) -> None:
 def enumerated(dimension: int, side: int, power: int) -> float:
     """Return the exact variance of the mean of S^power over a block of scores of random signs."""
     signs = np.array(list(itertools.product((-1, 1), repeat=side * dimension))).reshape(-1, side, dimension)
-    means = [((one @ signs.swapaxes(1, 2)) ** power).mean((1, 2)) for one in signs]
+    means = [((queries @ signs.swapaxes(1, 2)) ** power).mean((1, 2)) for queries in signs]
     return float(np.var(means))
 
 
@@ -138,7 +138,7 @@ def test_means_of_one_output_count_once() -> None:
     cell, estimands = measurement("cell", {"it": quantity}, NORMAL_SCORES, {d: 2}, tolerance=0.1)
     estimand: Any = estimands["it"]
     square = cell.names.index(str(score**2))
-    at = dict(zip(cell.names, [3.0 if one == square else 10.0 for one in range(2)], strict=True))
+    at = dict(zip(cell.names, [3.0 if place == square else 10.0 for place in range(2)], strict=True))
     slopes = np.full(2, 1.0)
     slopes[square] = -6
     np.testing.assert_allclose(estimand.at(at)[1], slopes)
@@ -205,7 +205,7 @@ def test_a_share_of_no_event_has_an_interval() -> None:
     share = estimands["it"].measure(sample, 1e-3)
     assert share.value == 0
     assert 0 < share.interval[1] < 0.1
-    assert share.reliable
+    assert not share.doubt
     goal = Goal(1e-3, 0.05, prediction=0.001, width=0.001)
     needed = estimands["it"].blocks_needed(goal, sample)
     assert needed is not None

@@ -22,7 +22,7 @@ def mutants(says: str) -> Iterator[str]:
     """Yield a theorem with its end changed, and with each of its laws, independence and conditions gone."""
     *lines, last = says.split("\n")
     depth = [last[:at].count("(") - last[:at].count(")") for at in range(len(last))]
-    *_, sign = (one for one in re.finditer(r" (=|<=|>=) ", last) if not depth[one.start()])
+    *_, sign = (match for match in re.finditer(r" (=|<=|>=) ", last) if not depth[match.start()])
     less, left, right = sign[1] == "<=", last[: sign.start()], last[sign.end() : -1]
     ends = [f"{right} {'-' if less else '+'} 1"]
     ends += [f"({right}) * {'/ 2' if less else '2'}"] * (right != "0")
@@ -49,7 +49,7 @@ def test_coq_accepts_all_statements_and_no_mutant(tmp_path: Path) -> None:
     for name, (claim, says) in tried.items():
         theorem = re.sub(r"\ATheorem \w+", f"Theorem {name}", says)
         text += f"{theorem}\nProof.\n{proofs[claim]}\nQed.\nAbort All.\nCheck {name}.\n"
-    told = run(
+    answer = run(
         [str(shutil.which("coqtop")), "-q", "-R", ".", "SDPA"],
         input=text,
         cwd=tmp_path,
@@ -58,6 +58,6 @@ def test_coq_accepts_all_statements_and_no_mutant(tmp_path: Path) -> None:
         check=True,
         timeout=1500,
     )
-    accepted = {name for name in tried if re.search(rf"^{name}$", told.stdout, flags=re.M)}
+    accepted = {name for name in tried if re.search(rf"^{name}$", answer.stdout, flags=re.M)}
     assert accepted == {f"{name}_0" for name in names.values()}
     assert len(tried) > 4 * len(names)

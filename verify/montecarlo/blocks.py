@@ -108,6 +108,7 @@ class Sums:
             raw = second / n
             central = raw - np.outer(offset, offset)
             second = central * (n / (n - 1))
+            # E(y - δ)³ = E y³ - 3δ·E y² + 2δ³ for y with mean δ; of three different outputs, in three orders.
             crossed = np.einsum("ij,k->ijk", raw, offset)
             third = (
                 third / n

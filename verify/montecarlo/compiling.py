@@ -414,6 +414,7 @@ class Compiler:
         return self.emit("entropy", entropy, [rows, weights, top, most], *of_row)
 
     def _sum(self, expression: sp.Sum) -> Node:
+        # Term by term: a product of matrices takes factors, and a sum has none.
         if isinstance(expression.function, sp.Add):
             parts = (sp.Sum(part, *expression.limits) for part in expression.function.args)
             return self.node(sp.Add(*parts, evaluate=False))

@@ -240,8 +240,7 @@ class _FillStudent:
         out -= 1
         out *= self.freedom - 2
         np.sqrt(out, out=out)
-        angle = rng.bit_generator.random_raw((out.size + 1) // 2).view(np.uint32)[: out.size]
-        turned = angle.astype(np.float32)
+        turned = _words_of(rng, out.size).astype(np.float32)
         turned *= np.float32(2 * math.pi * 2.0**-32)
         out *= np.cos(turned, out=turned).reshape(out.shape)
 
@@ -310,7 +309,3 @@ def numbers(values: Any, name: str = "given numbers") -> Distribution:
     """Return the values of a ``Given`` family: a list, or the rows of a matrix."""
     flat = np.ravel(np.array(values, dtype=object))
     return Distribution(name, (Fraction(1),), _FillNumbers(tuple(Fraction(str(value)) for value in flat)))
-
-
-STANDARD_DISTRIBUTIONS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL)
-"""The unit-variance, centred distributions."""

@@ -52,11 +52,6 @@ class Measured:
     doubt: str = ""
     basis: str = ""
 
-    @property
-    def reliable(self) -> bool:
-        """Whether the interval holds at its level."""
-        return not self.doubt
-
 
 def too_skewed(needed: int) -> str:
     """Return why an interval is in doubt for skewness, and from how many blocks on it would not be."""
@@ -93,7 +88,7 @@ class Smooth:
 
     ``expression`` is in symbols, each of which stands for the mean of the output that ``outputs`` names.
     ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
-    quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
+    quantity relative to its square, else absolute. With it, the interval holds both the studentised
     and the score interval; without it, the studentised interval corrected for skewness. ``share`` is its
     output, if it is a share of events: where every block says the same, it has the interval that holds for
     all means of bounded numbers, for that no event was seen does not mean that there are none.
@@ -125,16 +120,12 @@ class Smooth:
         quantile = intervals.student_quantile(alpha, sample.blocks)
         if self.block_variance is None:
             return self._without_model(plain, linear, alpha, quantile)
-        interval = intervals.hull(
-            intervals.studentised(value, linear.error, quantile, positive=self.positive),
-            intervals.scored(
-                value,
-                self.block_variance,
-                sample.blocks,
-                intervals.normal_quantile(alpha),
-                positive=self.positive,
-            ),
-        )
+        # Of the two, whichever end lies further out: a sampled variance may be too small by chance, as where
+        # rare blocks did not come, and a derived one may be wrong.
+        z, positive = intervals.normal_quantile(alpha), self.positive
+        sampled = intervals.studentised(value, linear.error, quantile, positive=positive)
+        scored = intervals.scored(value, self.block_variance, sample.blocks, z, positive=positive)
+        interval = min(sampled[0], scored[0]), max(sampled[1], scored[1])
         least, most = sorted(self._of_block(end) for end in interval)
         doubt = groups.contradiction(linear, (least, most))
         if doubt:

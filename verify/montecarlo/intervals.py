@@ -90,11 +90,6 @@ def least_blocks(skewness: float, alpha: float) -> int:
     return math.ceil((abs(skewness) * normal_quantile(alpha) ** 3 / (3 * SKEWNESS_LIMIT)) ** 2)
 
 
-def hull(first: Interval, second: Interval) -> Interval:
-    """Return the smallest interval that contains both."""
-    return min(first[0], second[0]), max(first[1], second[1])
-
-
 def divergence(mean: float, other: float) -> float:
     """Return the Kullback-Leibler divergence of 0-1 variables, from mean ``other`` to ``mean``."""
     return float(scipy.special.rel_entr(mean, other) + scipy.special.rel_entr(1 - mean, 1 - other))

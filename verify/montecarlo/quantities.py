@@ -55,6 +55,7 @@ def is_nonnegative(expression: sp.Expr) -> bool:
         return True
     if isinstance(expression, sp.Pow):
         return is_nonnegative(expression.base)
+    # What is left of a bound, as in 1 - E p and log n - E H.
     if isinstance(expression, sp.Add) and any(
         _is_at_most(part - expression, part) for part in expression.args
     ):
@@ -245,6 +246,7 @@ def _settings(
         exact = int(number) if number.is_Integer else f"${sp.latex(number)}$"
         values[str(symbol)] = float(number) if number.is_Float else exact
     drawn = {str(family.label): law.name for family, law in laws.items() if family != s}
+    # Tables of the report have these in their columns, in this order.
     dimension = {name: values.pop(name) for name in (str(d),) if name in values}
     recorded = dimension | {_ROLES.get(name, name): law for name, law in drawn.items()} | values
     if s in laws:

@@ -124,6 +124,7 @@ _DEVIATIONS = 6.0
 
 def block_cost(d: int, side: int) -> float:
     """Return the time of one side×side block of d-dimensional scores, in components drawn."""
+    # As `moments_of_scores` takes them: by the smaller of Gram matrices and scores, then once over these.
     product = 2 * side * d * d if d < side else side * side * d
     work = 2 * side * d + _MULTIPLY_ADD * product + 0.2 * min(d, side) ** 2 + _PER_BLOCK
     return work if 2 * side * d <= _CACHE else 2 * work
