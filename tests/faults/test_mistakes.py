@@ -14,7 +14,7 @@ SAMPLE = {
     "means are forgotten",
     "another chain than the one that says it",
     "-1/r rises across its pole",
-    "a size typed twice",
+    "the scale is forgotten",
     "a control that is right",
     "two checks of one id",
 }
@@ -45,7 +45,7 @@ def test_each_net_catches_what_the_others_let_pass(net: str) -> None:
     alone = {
         "check": "another chain than the one that says it",
         "second net": "∛r³ = r",
-        "simulation": "a size typed twice",
+        "simulation": "the scale is forgotten",
         "refusal": "two checks of one id",
     }
     (mistake,) = (each for each in ALL if each.name == alone[net])
