@@ -75,6 +75,7 @@ _SIZE = 9
 _MARGIN = 3.0  # right of the labels
 _LEAST = 14.0  # right of the axes, for the last tick's label
 _SWATCH = (4.0, 16.0)  # right of the axes: where a label's mark starts and its text starts
+_FAINT = 0.13  # how opaque the grid is
 _STEPS = [1, 2, 2.5, 5, 10]  # what ticks of a linear axis are multiples of
 
 _Label = tuple["PlotLayer", LayerStyle, list[str]]
@@ -172,8 +173,8 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
             axis.set_major_locator(MaxNLocator(most - 1, steps=_STEPS, min_n_ticks=3))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_tick(record)))
-    axes.grid(visible=True, which="major", color=INK, alpha=0.13, lw=0.6)
-    axes.tick_params(which="major", length=3.5, width=0.7, pad=3)
+    axes.grid(visible=True, which="major", color=INK, alpha=_FAINT, lw=0.6)
+    axes.tick_params(which="major", length=0, pad=5)
     axes.set_axisbelow(True)
 
 
@@ -195,7 +196,7 @@ def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
     ticks = (label.get_window_extent(_measuring()) for label in axes.get_yticklabels())
     widest = max((box.width for box in ticks), default=0.0)
     place = axes.get_position()
-    left = (widest + 9) / canvas.bbox.width
+    left = (widest + 7.5) / canvas.bbox.width
     axes.set_position((left, place.y0, 1 - right / canvas.bbox.width - left, place.height))
 
 
@@ -306,6 +307,9 @@ def spread(
     return places
 
 
+_GRID = rf'<path d="([^"]*)" ([^>]*stroke-opacity: {_FAINT};[^>]*)/>'
+_MARK = r'<use xlink:href="#([^"]*)" x="[^"]*" y="[^"]*" style="([^"]*)"/>'
+_MARKS = rf'{_MARK}(?:\s*<use xlink:href="#\1"[^>]*style="\2"/>)*'
 _LETTER = r'<tspan x="([^"]*)" y="([^"]*)" style="([^"]*)">([^<&]|&[^;<]*;)</tspan>'
 _ROOT = (
     r'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -340,9 +344,43 @@ def _tidy(svg: str, prefix: str) -> str:
         return "" if opening == "<g>" else group[0]
 
     svg = re.sub(r"</?g\b[^>]*>", without_idle, svg)
+    svg = _joined(svg)
     svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", _as_words, svg)
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
+
+
+def _joined(svg: str) -> str:
+    """Return a drawing with fewer nodes: a grid is one path, and so are the marks of a layer."""
+    lines = re.findall(_GRID, svg)
+    grid = f'<path d="{"".join(path for path, _ in lines)}" {lines[0][1]}/>' if lines else ""
+    svg = re.sub(_GRID, "", svg).replace(">", f">{grid}", 1)
+    outlines = dict(re.findall(r'<path id="([^"]*)" d="([^"]*)"', svg))
+
+    def joined(marks: re.Match[str]) -> str:
+        outline = _relative(outlines[marks[1]])
+        places = re.findall(r'x="([^"]*)" y="([^"]*)"', marks[0])
+        return f'<path d="{"".join(f"M{x} {y}{outline}" for x, y in places)}" style="{marks[2]}"/>'
+
+    svg = re.sub(_MARKS, joined, svg)
+    return re.sub(r"<defs>\s*<path[^>]*/>\s*</defs>", "", svg)
+
+
+def _relative(outline: str) -> str:
+    """Return the path of a mark as it is drawn from its middle, wherever that is."""
+    x = y = 0.0
+    drawn = ""
+    for command, listed in re.findall("([MLCz])([^MLCz]*)", outline):
+        ends = iter(map(float, listed.split()))
+        points = list(zip(ends, ends, strict=True))
+        steps = (
+            f"{round(end - start, 2) + 0.0:g}"
+            for point in points
+            for end, start in zip(point, (x, y), strict=True)
+        )
+        drawn += command.lower() + " ".join(steps)
+        x, y = points[-1] if points else (x, y)
+    return drawn
 
 
 def _rounded(number: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pydyf
 from markupsafe import Markup
@@ -31,6 +32,8 @@ from verify.text.latex import spoken
 
 _VARIANT = "pdf/a-3a"
 _DEEPEST = 400  # hundredths of an em that a formula in text reaches below its line, at most
+_VOID = "br|col|img|meta|wbr"
+_NOT_XML = "[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _MISSING = (
     "the PDF needs Pango's system libraries, which are missing; HTML and JSON are written; "
     "for the PDF, apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
@@ -69,7 +72,10 @@ def render_pdf(
     # Links to single findings lead to their claim's row, where the edition has no more of it.
     is_short = edition == EDITIONS[0]
     places = {key: claim.id for claim in record.claims for key in keys_of(claim) if is_short}
-    document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.figures))
+    document = weasyprint.HTML(string="", base_url="report:", url_fetcher=_fetcher(medium.figures))
+    # Its own parser of HTML, in Python, takes ten times as long as that of XML.
+    document.wrapper_element = weasyprint.cssselect2.ElementWrapper.from_html_root(_parsed(page))
+    document.etree_element = document.wrapper_element.etree_element
     # Its own sheet gives every element markers and calls of notes, of which each has a style of its own.
     usual = weasyprint.CSS(string=re.sub("(?m)^::.*", "", weasyprint.html.UA))
     document._ua_stylesheets = lambda _forms: [usual]
@@ -129,6 +135,13 @@ class PdfMedium(Medium):
         return Markup('<img class="drawing" src="svg:figure-{}" alt="{}">').format(key, words)
 
 
+def _parsed(page: str) -> ET.Element:
+    """Return the tree of a page, whose only elements without an end tag are those of `_VOID`."""
+    closed = re.sub(rf"<((?:{_VOID})\b[^>]*)>", r"<\1/>", page)
+    # A record's own text may hold what XML has no place for.
+    return ET.fromstring(re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", closed))  # noqa: S314 - our own page
+
+
 @contextlib.contextmanager
 def _sheets(weasyprint: Any) -> Iterator[dict[str, Any]]:
     """Yield the options of all documents: the sheets for print, and fonts in a folder that does not stay.
@@ -183,6 +196,18 @@ def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
         known = {name.string: place for name, place in zip(names[::2], names[1::2], strict=True)}
         known |= {name: known[place] for name, place in places.items()}
         names[:] = [part for name in sorted(known) for part in (pydyf.String(name), known[name])]
+    pdf.objects[:] = [_Packed(each) if isinstance(each, pydyf.Stream) else each for each in pdf.objects]
+
+
+class _Packed(pydyf.Object):  # type: ignore[misc]
+    """A stream, compressed once: pydyf would do it to write it, and again for a digest of the whole."""
+
+    data = b""
+    compressible = False
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self.number, self.data = stream.number, stream.data
 
 
 def _fetcher(figures: Mapping[str, str]) -> Any:
