@@ -27,16 +27,16 @@ DRAWN = {
 """What a record says of the sample rather than of the claim; the origin, of what is bound to its draws."""
 
 
-def nearly(one: Any, other: Any, allowed: float = SAME) -> bool:
+def nearly(x: Any, y: Any, allowed: float = SAME) -> bool:
     """Return whether two values are equal, numbers in them to ``allowed`` of their size."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(nearly(one[key], other[key], allowed) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(nearly(x, y, allowed) for x, y in zip(one, other, strict=True))
-    if isinstance(one, float) or isinstance(other, float):
-        numbers = all(isinstance(x, int | float) for x in (one, other))
-        return numbers and math.isclose(one, other, rel_tol=allowed, abs_tol=1e-15)
-    return bool(one == other)
+    if isinstance(x, dict) and isinstance(y, dict):
+        return x.keys() == y.keys() and all(nearly(x[key], y[key], allowed) for key in x)
+    if isinstance(x, list | tuple) and isinstance(y, list | tuple):
+        return len(x) == len(y) and all(nearly(*pair, allowed) for pair in zip(x, y, strict=True))
+    if isinstance(x, float) or isinstance(y, float):
+        numbers = all(isinstance(value, int | float) for value in (x, y))
+        return numbers and math.isclose(x, y, rel_tol=allowed, abs_tol=1e-15)
+    return bool(x == y)
 
 
 def stated(comparison: Comparison) -> Measured:
@@ -47,10 +47,10 @@ def stated(comparison: Comparison) -> Measured:
 
 def other_statements(now: Iterable[Record], before: Iterable[Record]) -> list[str]:
     """Return what is said otherwise, but for what the sample decides, a line each."""
-    found, known = {one.id: one for one in now}, {one.id: one for one in before}  # type: ignore[attr-defined]
-    lines = [f"{name}: in one of them only" for name in sorted(found.keys() ^ known.keys())]
-    for name in found.keys() & known.keys():
-        mine, theirs = (one.model_dump(exclude=DRAWN) for one in (found[name], known[name]))
+    new, old = ({record.id: record for record in group} for group in (now, before))  # type: ignore[attr-defined]
+    lines = [f"{name}: in one of them only" for name in sorted(new.keys() ^ old.keys())]
+    for name in new.keys() & old.keys():
+        mine, theirs = (record.model_dump(exclude=DRAWN) for record in (new[name], old[name]))
         lines += [
             f"{name}, {field}: {mine.get(field, '')}, was {theirs.get(field, '')}"
             for field in mine | theirs
@@ -75,18 +75,21 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     planned = experiment(name, tolerance)
     now = claim.words(derived, facts, planned).spoken(planned)
     # Whatever the verdict: it is what a sample decides, and not compared.
-    whole = {one.id: check_record(one, stated(one), tolerance, 0, 0.0) for one in every_comparison(now)}
-    checks = [whole[one.id] for one in now.checks]
-    controls = [control_record(one, whole[one.comparison.id], stated(one.comparison)) for one in now.controls]
+    whole = {each.id: check_record(each, stated(each), tolerance, 0, 0.0) for each in every_comparison(now)}
+    checks = [whole[each.id] for each in now.checks]
+    controls = [
+        control_record(each, whole[each.comparison.id], stated(each.comparison)) for each in now.controls
+    ]
     assert other_statements(checks, known.checks) == []
     assert other_statements(controls, known.controls) == []
     assert other_statements(facts, known.facts) == []
-    estimates = {one.id: one.estimate for group in (known.checks, known.controls) for one in group}
+    estimates = {each.id: each.estimate for group in (known.checks, known.controls) for each in group}
     moved = {
-        one.id: (one.computed, estimates[one.id])
-        for one in every_comparison(now)
-        if isinstance(one, Exact)
-        and abs(one.computed - estimates[one.id]) > max(one.allowance.size, _same(one.id) * abs(one.computed))
+        each.id: (each.computed, estimates[each.id])
+        for each in every_comparison(now)
+        if isinstance(each, Exact)
+        and abs(each.computed - estimates[each.id])
+        > max(each.allowance.size, _same(each.id) * abs(each.computed))
     }
     assert moved == {}
 
