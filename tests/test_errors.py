@@ -47,4 +47,7 @@ def test_the_nearest_name_is_suggested() -> None:
     )
     assert unknown("claim", "zzz", ["score", "law"], "list them") == "no claim 'zzz'; list them"
     assert unknown("setting", "t", ["d_k", "T"], "") == "no setting 't'; did you mean 'T'?"
+    claims = ["grouped-queries", "attention-entropy"]
+    assert unknown("claim", "entropy", claims, "") == "no claim 'entropy'; did you mean 'attention-entropy'?"
+    assert unknown("claim", "rope", claims, "list them") == "no claim 'rope'; list them"
     assert "\n" not in what_is_wrong(ValueError("a\nb"))

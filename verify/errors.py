@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -111,6 +112,11 @@ def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the question whether the known name that is nearest was meant; nothing if none is near."""
-    by_case = {other.lower(): other for other in known}
-    near = difflib.get_close_matches(str(name).lower(), by_case, n=1, cutoff=0.5)
+    by_case, meant = {other.lower(): other for other in known}, str(name).lower()
+    near = difflib.get_close_matches(meant, by_case, n=1, cutoff=0.55)
+    # Else a name that it is a word of, as entropy is of attention-entropy; a few letters match by chance.
+    for other in () if near else by_case:
+        words = re.split(r"[\W_]+", other)
+        if meant in words or (len(meant) > 3 and any(word.startswith(meant) for word in words)):
+            near.append(other)
     return f"did you mean {by_case[near[0]]!r}?" if near else ""

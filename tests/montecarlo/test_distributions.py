@@ -12,6 +12,7 @@ from scipy import integrate, stats
 
 from tests.montecarlo.samples import generator
 from tests.strategies import FALSE_ALARM, distributions, examples, fractions
+from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, LAPLACE, NORMAL, UNIFORM, UNIT_INTERVAL, Array
 from verify.montecarlo.distributions import Distribution, stream, student_t
 
@@ -94,3 +95,13 @@ def test_the_same_place_gives_the_same_numbers(place: tuple[int, str, str, int])
 def test_the_numbers_are_pinned() -> None:
     """Published results must stay reproducible: a change of the stream is a change of every result."""
     assert stream(20170612, "score-variance", "d64", 0).integers(2**32, size=3).tolist() == PINNED
+
+
+def test_draws_that_are_no_numbers_are_told_as_that() -> None:
+    """A quantile of them would have no density, and a variance would not be finite."""
+
+    def fill(rng: np.random.Generator, out: Array) -> None:
+        out[...] = np.where(rng.random(out.shape) < 0.5, np.nan, 1.0)
+
+    with pytest.raises(ClaimError, match="distribution half: its fill writes NaN"):
+        Distribution("half", (Fraction(1),), fill).draw(generator(3), (100,))

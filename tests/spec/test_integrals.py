@@ -95,9 +95,11 @@ def test_scores_of_a_query_are_averaged_over_its_length() -> None:
         Largest(x, j) * squares(x),
         over_keys(x**2),
         squares(score_of(b, j)),
+        squares(x**2),
+        squares(x + 1),
     ],
 )
 def test_what_is_not_integrated_is_refused(expression: Expr) -> None:
-    """Several scales, powers of a log-sum-exp, products with the largest, bare scores, another query."""
+    """Several scales, powers of a log-sum-exp, products with the largest, bare or squared scores."""
     with pytest.raises(ClaimError, match="integra"):
         integrated(E(expression), {n: 4, sigma: 1, d: 3})

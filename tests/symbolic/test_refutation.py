@@ -157,6 +157,10 @@ def test_the_point_is_named() -> None:
         (line(E(Abs(score)), "≤", sqrt(d), NORMAL_COMPONENTS, d >= 3), "drawn"),
         (line((r + 1) ** 2, "=", r**2 + 2 * r + 1), "60 points"),
         (line(over_keys(p), "=", 1), "points"),
+        (
+            line(n * (n - 1) * E(p * second), "=", 1 - E(squares(s[a, j])), NORMAL_ROWS, n >= 2),
+            "in long rows",
+        ),
     ],
 )
 def test_how_it_was_tried_is_said(tried: Said, words: str) -> None:

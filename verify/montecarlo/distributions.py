@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verify.errors import ClaimError
+
 
 def stream(seed: int, claim: str, cell: str, batch: int) -> np.random.Generator:
     """Return the generator of a batch of a cell's blocks.
@@ -71,9 +73,16 @@ class Distribution:
         return f"{shift} {'−' if self.scale < 0 else '+'} {part}"
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False) -> Array:
-        """Return independent components, shape ``shape``, in double precision or ``single``."""
+        """Return independent components, shape ``shape``, in double precision or ``single``.
+
+        Raises:
+            ClaimError: what ``fill`` writes is no number.
+        """
         out: Array = np.empty(shape, np.float32 if single and self.fills_single else np.float64)
         self.fill(rng, out)
+        # Whatever is made of it has another reason to fail, which would be told instead.
+        if out.size and math.isnan(out.min()):
+            raise ClaimError(f"distribution {self.base}: its fill writes NaN, no number; correct its fill")
         if self.scale != 1:
             out *= float(self.scale)
         if self.loc != 0:

@@ -15,8 +15,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from sympy import Derivative, Dummy, Indexed, Integer, Product, S, Subs, Sum, sympify
+from sympy import Add, Derivative, Dummy, Function, Indexed, Integer, Integral, Mul, Pow, Product, S, Subs
+from sympy import Sum, sympify
 
+from verify.errors import ClaimError
 from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, range_of
 
 LONGEST_SUM, MOST_TERMS = 40, 500_000
@@ -88,8 +90,10 @@ class Evaluation:
         if x.is_Symbol and x in self.places:
             place = self.places[x]
             return self.rational(Integer(place), modulus) if isinstance(place, int) else place.numbers
+        # A value is that of an expression at the places of those indices that it speaks of.
         key = (x, modulus, *map(self.places.get, _integers(x)))
-        if key not in self.known:
+        value = self.known.get(key)
+        if value is None:
             rule = next((self.rules[base] for base in type(x).__mro__ if base in self.rules), None)
             if rule is None:
                 raise Undecided(f"{type(x).__name__} has no exact arithmetic")
@@ -102,17 +106,14 @@ class Evaluation:
             if self.budget < 0:
                 raise Undecided("it is too long to be evaluated exactly")
             self.known[key] = value
-        return self.known[key]
+        return value
 
     def with_numbers(self, x: Any) -> Any:
         """Return an expression with the numbers of sizes and places put in."""
-        return put_numbers(x, self.numbers_in(x))
-
-    def numbers_in(self, x: Any) -> dict[Any, int]:
-        """Return the numbers of sizes and places that an expression speaks of."""
         # An index on an axis stays a symbol: it has many places at once, and its values are an array.
         numbers = {symbol: self.places.get(symbol, self.sizes.get(symbol)) for symbol in _integers(x)}
-        return {symbol: number for symbol, number in numbers.items() if isinstance(number, int)}
+        known = {symbol: Integer(number) for symbol, number in numbers.items() if isinstance(number, int)}
+        return x.xreplace(known) if known else x
 
     def whole(self, x: Any) -> int:
         """Return the end of a sum, or a place, as a number.
@@ -121,7 +122,7 @@ class Evaluation:
             Undecided: it is no whole number.
         """
         number = self.places.get(x, self.sizes.get(x))
-        return number if isinstance(number, int) else whole(x, self.numbers_in(sympify(x)))
+        return number if isinstance(number, int) else _as_whole(self.with_numbers(sympify(x)))
 
     @contextmanager
     def at(self, index: Any, place: int | Axis) -> Iterator[None]:
@@ -177,7 +178,7 @@ class Evaluation:
         together = np.broadcast(*places)
         parts = [entry(*map(int, each)) for each in together]
         shape = together.shape[: together.ndim - parts[0].ndim]
-        return np.stack(parts).reshape(*shape, *parts[0].shape)
+        return np.array(parts).reshape(*shape, *parts[0].shape)
 
     # Means.
 
@@ -196,10 +197,10 @@ class Evaluation:
         # A score or a row speaks of sizes that are not written in it.
         places = {index: place for index, place in self.places.items() if isinstance(place, int)}
         numbers = frozenset({**self.sizes, **places}.items())
-        entries = sorted(entries_of(of, numbers, frozenset(self.laws)), key=str)
+        entries = _in_order(entries_of(of, numbers, frozenset(self.laws)))
         rules = self.rules_of([*(base for base, *_ in entries), *([None] if has_world else [])])
         sizes = [size for size, _ in rules]
-        choices = np.indices(sizes).reshape(len(sizes), prod(sizes))
+        choices = _choices(*sizes)
         columns = [(rule, chosen, self.depth) for (_, rule), chosen in zip(rules, choices, strict=True)]
         weights: Numbers = np.ones((prod(sizes), *(1,) * self.depth), np.uint64)
         for rule, chosen, depth in columns:
@@ -228,11 +229,19 @@ def entries_of(
     """Return the entries of families that an expression depends on at these numbers of sizes and places."""
     if isinstance(x, E) or not families:
         return frozenset()
-    if hasattr(x, "definition"):
+    if hasattr(type(x), "definition"):
         return entries_of(definition_of(x), numbers, families)
-    known = dict(numbers)
+    known: dict[Any, int] = dict(numbers)
+
+    def whole(end: Any) -> int:
+        """Return a place, or the end of a sum, as a number."""
+        if end in known:
+            return known[end]
+        end = sympify(end)
+        return _as_whole(end if end.is_Integer else end.xreplace({x: Integer(known[x]) for x in known}))
+
     if isinstance(x, Indexed):
-        entry = (x.base, *(whole(index, known) for index in x.indices)) if x.base in families else ()
+        entry = (x.base, *map(whole, x.indices)) if x.base in families else ()
         return frozenset([entry] if entry else [])
     if not isinstance(x, Sum | Largest | Product):
         return frozenset().union(*(entries_of(part, numbers, families) for part in x.args))
@@ -241,9 +250,20 @@ def entries_of(
     else:
         (*limits, (index, low, high)) = x.limits
         inner = x.func(x.function, *limits) if limits else x.function
-    places = range(whole(low, known), whole(high, known) + 1)
+    places = range(whole(low), whole(high) + 1)
     terms = (entries_of(inner, frozenset({**known, index: place}.items()), families) for place in places)
     return frozenset().union(*terms)
+
+
+@lru_cache(maxsize=256)
+def _choices(*sizes: int) -> Numbers:
+    """Return all choices of an outcome for each of several entries, an entry a row."""
+    return np.indices(sizes).reshape(len(sizes), prod(sizes))
+
+
+@lru_cache(maxsize=1024)
+def _in_order(entries: frozenset[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(entries, key=str)
 
 
 @lru_cache(maxsize=65536)
@@ -252,22 +272,10 @@ def definition_of(x: Any) -> Any:
     return x.definition
 
 
-def put_numbers(x: Any, numbers: Mapping[Any, int]) -> Any:
-    """Return an expression with numbers put in for symbols."""
-    known = {symbol: Integer(number) for symbol, number in numbers.items()}
-    return x.xreplace(known) if known else x
-
-
-def whole(x: Any, numbers: Mapping[Any, int]) -> int:
-    """Return an expression as a whole number, once numbers are put in for symbols.
-
-    Raises:
-        Undecided: it is none.
-    """
-    value = put_numbers(sympify(x), numbers)
-    if not value.is_Integer:
+def _as_whole(x: Any) -> int:
+    if not x.is_Integer:
         raise Undecided(f"{x} is no whole number")
-    return int(value)
+    return int(x)
 
 
 @lru_cache(maxsize=65536)
@@ -277,9 +285,19 @@ def has(x: Any, *kinds: Any) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _integers(x: Any) -> tuple[Any, ...]:
-    """Return the symbols of an expression that may be sizes or indices, in any order."""
-    return tuple(symbol for symbol in x.free_symbols if symbol.is_Symbol and symbol.is_integer)
+def _integers(x: Any) -> frozenset[Any]:
+    """Return the symbols of an expression that may be sizes or indices."""
+    if x.is_Symbol:
+        return frozenset([x] if x.is_integer else [])
+    if isinstance(x, Add | Mul | Pow | Function):
+        return frozenset().union(*map(_integers, x.args))
+    if isinstance(x, Sum | Product | Integral):
+        # SymPy goes through all that stands within anew for each sum around it; this remembers.
+        symbols = _integers(x.function)
+        for index, *ends in x.limits:
+            symbols = (symbols - {index} if ends else symbols).union(*map(_integers, ends or [index]))
+        return symbols
+    return frozenset(symbol for symbol in x.free_symbols if symbol.is_Symbol and symbol.is_integer)
 
 
 @lru_cache(maxsize=4096)
@@ -312,14 +330,28 @@ def derived(x: Any) -> Any:
     return apart(definition(x.expr)).replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
 
 
+def differentiated(x: Any) -> Any:
+    """Return an expression with all derivatives taken."""
+    return x.replace(lambda part: isinstance(part, Derivative), derived) if has(x, Derivative) else x
+
+
 def put_at(x: Any) -> Any:
     """Return an expression with the values of derivatives at a point, ``Subs``, put in."""
 
     def value(part: Any) -> Any:
-        carried_out = part.expr.replace(lambda inner: isinstance(inner, Derivative), derived)
-        return carried_out.xreplace(dict(zip(part.variables, part.point, strict=True)))
+        return differentiated(part.expr).xreplace(dict(zip(part.variables, part.point, strict=True)))
 
-    return sympify(x).replace(lambda part: isinstance(part, Subs), value)
+    x = sympify(x)
+    return x.replace(lambda part: isinstance(part, Subs), value) if has(x, Subs) else x
+
+
+@lru_cache(maxsize=65536)
+def range_if_any(x: Any, index: Any) -> Any:
+    """Return the size of the range of an index, None where no family of an expression has the index."""
+    try:
+        return range_of(x, index)
+    except ClaimError:
+        return None
 
 
 class _Mean(E):

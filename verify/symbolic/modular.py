@@ -15,12 +15,12 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Product, Sum, binomial, exp
+from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, Product, Sum, binomial, exp
 from sympy import factor, factorial, fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.evaluation import Undecided, derived, put_at
+from verify.symbolic.evaluation import Undecided, differentiated, put_at
 from verify.symbolic.points import P, Points, TooManyOutcomes
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, definition
 from verify.symbolic.vocabulary import range_of
@@ -50,6 +50,8 @@ def decide_equality(
         Unequal: they differ; its text says at which sizes.
         Undecided: a side could not be evaluated; its text says why.
     """
+    if before == after:
+        return
     given = None if laws is None else tuple(sorted(laws.items(), key=lambda item: str(item[0])))
     error = _error(sympify(before), sympify(after), given, tuple((sizes or {}).items()))
     if error is not None:
@@ -95,13 +97,15 @@ def _opened(x: Any) -> Any:
         scores, (others, other) = weight.args[0], weight.row
         return exp(Largest(scores, key)) / Sum(exp(others), (other, 1, range_of(others, other)))
 
-    weights = put_at(x).replace(lambda part: isinstance(part, Largest), weight_of_largest)
-    opened = definition(weights).replace(lambda part: isinstance(part, Derivative), derived)
+    x = put_at(x)
+    if x.has(Largest):
+        x = x.replace(lambda part: isinstance(part, Largest), weight_of_largest)
+    x = differentiated(definition(x))
     # Of a product over an index, factors of terms are none of the whole.
-    return opened.replace(
-        lambda part: _is_root(part) and not part.base.has(Product),
-        lambda root: Pow(factor(root.base), root.exp),
-    )
+    roots = {part for part in x.atoms(Pow) if _is_root(part) and not part.base.has(Product)}
+    if not roots:
+        return x
+    return x.replace(lambda part: part in roots, lambda root: Pow(factor(root.base), root.exp))
 
 
 def _is_root(x: Any) -> bool:
@@ -178,7 +182,9 @@ def _counting(x: Any) -> frozenset[Any]:
         parts += [end for limit in part.limits for end in limit[1:]]
     for part in x.atoms(gamma, factorial, binomial):
         parts += part.args
-    parts += [part.exp for part in x.atoms(Pow) if not part.base.is_positive]
+    # Whether a long base is positive takes SymPy long, and most exponents are numbers.
+    powers = (part for part in x.atoms(Pow) if any(map(is_size, part.exp.free_symbols)))
+    parts += [part.exp for part in powers if not part.base.is_positive]
     parts += [range_of(*part.args) for part in x.atoms(Largest)]
     bound = {limit[0] for part in x.atoms(Sum, Integral) for limit in part.limits}
     return frozenset(size for part in parts for size in sympify(part).free_symbols if is_size(size)) - bound

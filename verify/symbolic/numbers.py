@@ -22,7 +22,7 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary as of
-from verify.symbolic.long_rows import mean_of_row
+from verify.symbolic.row_means import mean_in_long_row
 from verify.symbolic.evaluation import Evaluation, Numbers, Rule, Undecided, definition_of
 from verify.symbolic.vocabulary import Family, Index, families_of, range_of
 
@@ -72,6 +72,7 @@ class Point(Evaluation):
         self.values, self.fixed, self.seed, self.exact = values, fixed, seed, exact
         self.drawn, self.long, self.coarse, self.magnitude = False, False, 0, 0.0
         self.given: dict[Any, Any] = {}
+        self.ranges: dict[Family, list[int]] = {}
         self.draws_at = 0
 
     def rational(self, x: Any, modulus: int = 0) -> Numbers:  # noqa: ARG002  # there is no prime
@@ -95,10 +96,16 @@ class Point(Evaluation):
     def component(self, family: Family, *places: int) -> Any:
         """Return a component of a family: a draw, an outcome, or any number where it is given."""
         key = (family, *places)
+        if key not in self.known:
+            self.known[key] = self._component(family, places, key)
+        return self.known[key]
+
+    def _component(self, family: Family, places: tuple[int, ...], key: Any) -> Any:
         if key in self.given:
             return self.number(self.given[key])
-        sizes = [self.whole(size) for size in getattr(family, "ranges", ()) or places]
-        if not all(1 <= place <= size for place, size in zip(places, sizes, strict=True)):
+        if family not in self.ranges:
+            self.ranges[family] = [self.whole(size) for size in getattr(family, "ranges", ())]
+        if any(not 1 <= place <= size for place, size in zip(places, self.ranges[family], strict=False)):
             raise Undecided(f"{family} has no place {places}")
         if family in self.fixed or (self.outcomes is None and not self.draws_at):
             # By seed they lie close to each other, coincide, or lie far from each other.
@@ -126,9 +133,9 @@ class Point(Evaluation):
 
     def added(self, terms: Any) -> Any:
         """Return the sum of an array along its first axis; its size measures the loss where terms cancel."""
-        size = float(np.max(np.sum(np.abs(terms), axis=0)))
+        size = float(np.abs(terms).sum(axis=0).max())
         self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
-        return np.sum(terms, axis=0)
+        return terms.sum(axis=0)
 
     # Means.
 
@@ -137,13 +144,20 @@ class Point(Evaluation):
         if self.exact or self.draws_at:
             raise Undecided("a mean, here")
         if self.long:
-            return mean_of_row(x, self)
+            return mean_in_long_row(x, self)
         if self.drawn:
-            return self._mean_of_draws(x)
+            with self.having(draws_at=self.depth, depth=self.depth + 1):
+                values = np.broadcast_to(self.value(x), (DRAWS, *(1,) * self.draws_at))
+            sizes = np.abs(values)
+            if sizes.max() >= sizes.sum() / 50:
+                raise Undecided("draws of which few count, or none")
+            # The mean of all, and without each part: along the last axis, as points are.
+            parts = values.reshape(BATCHES, -1).mean(axis=1)
+            return np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
         has_world = bool(families_of(x) - set(self.laws) - self.fixed)
         weights, values = self.over_outcomes(x, has_world=has_world)
         terms = weights * values
-        if not np.all(np.isfinite(terms)):
+        if not np.isfinite(terms).all():
             raise Undecided("an outcome without a value")
         return self.added(terms)
 
@@ -156,15 +170,6 @@ class Point(Evaluation):
         if math.prod(len(weights) for _, weights in columns) > MOST:
             raise Undecided("too many outcomes")
         return [(len(weights), partial(_columns, nodes, weights)) for nodes, weights in columns]
-
-    def _mean_of_draws(self, x: Any) -> Any:
-        with self.having(draws_at=self.depth, depth=self.depth + 1):
-            values = np.broadcast_to(self.value(x), (DRAWS, *(1,) * self.draws_at))
-        if np.abs(values).max() >= np.abs(values).sum() / 50:
-            raise Undecided("draws of which few count, or none")
-        # The mean of all, and without each part: along the last axis, as points are.
-        parts = values.reshape(BATCHES, -1).mean(axis=1)
-        return np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
 
     # Integrals.
 
@@ -255,7 +260,8 @@ def _symbol(point: Point, symbol: Any, _: int) -> Any:
 def _add(point: Point, x: Any, _: int) -> Any:
     terms = [point.value(part) for part in x.args]
     if all(isinstance(term, float) for term in terms):
-        point.added(np.array(terms))
+        size = sum(map(abs, terms))
+        point.magnitude = max(point.magnitude, size) if math.isfinite(size) else point.magnitude
     return reduce(operator.add, terms)
 
 

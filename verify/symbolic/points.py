@@ -12,7 +12,6 @@ and Q, with the moments that are assumed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache, partial, reduce
 from math import prod
 from typing import Any
@@ -21,8 +20,7 @@ import numpy as np
 import sympy
 from sympy import Abs, Add, Indexed, Mul, Pow, S, Sum, Symbol, exp, log, sympify
 
-from verify.errors import ClaimError
-from verify.symbolic.evaluation import LONGEST_SUM, Evaluation, Numbers, Rule, Undecided
+from verify.symbolic.evaluation import LONGEST_SUM, Evaluation, Numbers, Rule, Undecided, range_if_any
 from verify.symbolic.vocabulary import E, Family, Given, Indicator, Largest, Laws
 from verify.symbolic.vocabulary import families_of, free_indices, range_of
 
@@ -88,16 +86,10 @@ class Points(Evaluation):
     def place(self, *sides: Any) -> None:
         """Give each free index a number; within a range they differ."""
         taken: dict[Any, set[int]] = {}
-        for side in sides:
-            for part in side.atoms(Indexed):
-                for place, size in zip(part.indices, part.base.ranges, strict=True):
-                    if place.is_Integer:
-                        taken.setdefault(size, set()).add(int(place))
-        for index in sorted(set().union(*map(free_indices, sides)), key=str):
-            size = None
-            for side in sides:
-                with suppress(ClaimError):
-                    size = size or range_of(side, index)
+        numbered, indices = _places(*sides)
+        for size, place in numbered:
+            taken.setdefault(size, set()).add(place)
+        for index, size in indices:
             # A range that no sum goes over may have any size.
             open_ended = size is None or any(x not in self.sizes for x in size.free_symbols)
             number = LONGEST_SUM if open_ended else self.whole(size)
@@ -153,6 +145,21 @@ class Points(Evaluation):
         """Leave out the points at which a condition fails, in any outcome."""
         mask = np.asarray(mask)
         self.valid = self.valid & (mask if mask.ndim < 2 else mask.all(axis=tuple(range(mask.ndim - 1))))
+
+
+@lru_cache(maxsize=256)
+def _places(*sides: Any) -> tuple[list[tuple[Any, int]], list[tuple[Any, Any]]]:
+    """Return the places that are numbers, and the free indices, each with the size of its range."""
+    numbered = [
+        (size, int(place))
+        for side in sides
+        for part in side.atoms(Indexed)
+        for place, size in zip(part.indices, part.base.ranges, strict=True)
+        if place.is_Integer
+    ]
+    free = sorted(set().union(*map(free_indices, sides)), key=str)
+    sizes = [next(filter(None, (range_if_any(side, index) for side in sides)), None) for index in free]
+    return numbered, list(zip(free, sizes, strict=True))
 
 
 def _mixed(numbers: Numbers) -> Numbers:

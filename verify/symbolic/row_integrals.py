@@ -117,11 +117,15 @@ def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
 @cache
 def mean_largest(keys: int) -> Approximation:
     """Return M_n, the mean of the largest of n standard normal variables, from its density."""
-    terms = []
+    # The largest of n lies about √(2 ln n), within one over that: of very many the rule goes further.
+    terms, count, place = [], float(keys), math.sqrt(2 * math.log(keys))
+    parts = 4 * max(1, round(place / 4))
     for step, reach in _RULES:
-        z = step / 4 * np.arange(-math.ceil(4 * reach / step), math.ceil(4 * reach / step) + 1)
-        density = keys * np.exp(-(z**2) / 2 + (keys - 1) * scipy.special.log_ndtr(z)) / math.sqrt(2 * math.pi)
-        terms.append((z * density, step / 4))
+        edge = math.ceil(parts * max(reach, 4.5 + place) / step)
+        z = step / parts * np.arange(-edge, edge + 1)
+        below = (count - 1) * scipy.special.log_ndtr(z)
+        density = count * np.exp(-(z**2) / 2 + below) / math.sqrt(2 * math.pi)
+        terms.append((z * density, step / parts))
     return _compared(*terms)
 
 

@@ -286,15 +286,18 @@ def squares(x: Any, key: Index = j) -> Expr:
     return over_keys(Softmax(x, key) ** 2, key)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=65536)
 def definition(expression: Any) -> Expr:
     """Return an expression with every function of this module replaced by its definition.
 
     ``E``, ``Quantile``, ``Largest`` and ``Indicator`` stay.
     """
-    return sympify(expression).replace(
-        lambda part: hasattr(part, "definition"), lambda part: definition(part.definition)
-    )
+    x = sympify(expression)
+    # Part by part, innermost first: lines of a chain have most of their parts in common.
+    parts = tuple(map(definition, x.args))
+    x = x if parts == x.args else x.func(*parts)
+    # Asked of the class, for asked of the function it would be made.
+    return definition(x.definition) if hasattr(type(x), "definition") else x
 
 
 @lru_cache(maxsize=65536)
@@ -326,7 +329,7 @@ def unnamed(expression: Any) -> Any:
 
 def as_drawn(expression: Any) -> Any:
     """Return an expression with a drawn number, of which nothing is known, for each column of a program."""
-    return sympify(expression).replace(lambda part: hasattr(part, "drawn"), lambda part: part.drawn)
+    return sympify(expression).replace(lambda part: hasattr(type(part), "drawn"), lambda part: part.drawn)
 
 
 def free_indices(expression: Any) -> set[Index]:
