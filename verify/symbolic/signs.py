@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, starmap
 from typing import Any
 
@@ -276,11 +276,16 @@ class Signs:
 
     def _factors(self, x: Any, strict: bool) -> bool:
         """A sum that is a product of factors with a sign."""
-        factors = factor(x) if isinstance(x, Add) else x
+        factors = _factored(x) if isinstance(x, Add) else x
         return isinstance(factors, Mul | Pow) and factors != x and self.nonnegative(factors, strict=strict)
 
     # Part by part is sooner than SymPy's own assumptions of the whole.
     _REASONS = (_part_by_part, _assumed, _roots, _end, _any_score, _given, _more, _factors)
+
+
+@lru_cache(maxsize=4096)  # for it is asked of a sum and its negative, strictly and not, in line after line
+def _factored(x: Any) -> Any:
+    return -_factored(-x) if x.could_extract_minus_sign() else factor(x)
 
 
 class _Hidden(Dummy):  # type: ignore[misc]  # SymPy has no types
