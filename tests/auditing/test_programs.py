@@ -2,6 +2,7 @@
 
 import importlib.util
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -115,3 +116,20 @@ def test_without_pytorch_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     with pytest.raises(RecordingError) as caught, record():
         pass
     assert str(caught.value) == "record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`"
+
+
+def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
+    """An audit ends with one line where its libraries are missing."""
+    program = "import sys; sys.modules['safetensors'] = None; from verify.__main__ import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "audit", "a.npz"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "sdpa-verify: auditing: needs safetensors, which is not installed; "
+        "install it with `pip install 'sdpa-verify[audit]'`\n"
+    )
