@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -76,12 +76,16 @@ def calls_inside() -> Iterator[list[CallInside]]:
         _process.inside = before
 
 
-def unseen(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function whose layer is full, and spend no time on the calls inside."""
-    _process.skips = True
-    try:
-        return function(*args, **kwargs)
-    finally:
+class Unseen:
+    """Spends no time on the calls that are made inside, by a function whose layer is full.
+
+    A class, for a function would pass on some twenty arguments once more.
+    """
+
+    def __enter__(self) -> None:
+        _process.skips = True
+
+    def __exit__(self, *_error: object) -> None:
         _process.skips = False
 
 
@@ -108,8 +112,9 @@ def kind_of(query: Any, key: Any, tokens: int = -2) -> Any:
 
 def _query_and_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """Return the first two arguments, by position or by name, None for those that are missing."""
-    query, key = (*args, *map(kwargs.get, ("query", "key")[len(args) :]))[:2]
-    return query, key
+    if len(args) > 1:
+        return args[0], args[1]
+    return (args[0] if args else kwargs.get("query")), kwargs.get("key")
 
 
 def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
@@ -155,12 +160,13 @@ def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
         return _multi_head(*args, **kwargs)
     at, kind = caller(), kind_of(*_query_and_key(args, kwargs), tokens=0)
     if recorder.is_closed(at, kind):
-        return unseen(_multi_head, *args, **kwargs)
+        with Unseen():
+            return _multi_head(*args, **kwargs)
     evaluates = not torch.is_grad_enabled() and kwargs.get("training") is False
     visible = replaced(functional, "has_torch_function", _has_own_function)
     # Two threads would put each other's function back.
-    with _one_at_a_time, visible, _Functions() as listed:
-        result = unseen(_multi_head, *args, **kwargs)
+    with _one_at_a_time, visible, _Functions() as listed, Unseen():
+        result = _multi_head(*args, **kwargs)
     with recorder.unharmed("multi_head_attention_forward"):
         call = _listed_call(listed.calls, heads=args[4] if len(args) > 4 else kwargs["num_heads"])
         notes = (_SLOW,) if evaluates else ()

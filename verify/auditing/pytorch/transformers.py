@@ -17,7 +17,7 @@ from verify.auditing.pytorch.calls import (
     replaced,
     split_mask,
 )
-from verify.auditing.pytorch.functions import CallInside, calls_inside, current, kind_of, unseen
+from verify.auditing.pytorch.functions import CallInside, Unseen, calls_inside, current, kind_of
 from verify.auditing.pytorch.places import Caller
 from verify.auditing.recording import Call
 
@@ -70,7 +70,8 @@ def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any
             return attention(*given, *args, **kwargs)
         at, kind = Caller(module), kind_of(query, key)
         if recorder.is_closed(at, kind):
-            return unseen(attention, *given, *args, **kwargs)
+            with Unseen():
+                return attention(*given, *args, **kwargs)
         with calls_inside() as inside:
             result = attention(*given, *args, **kwargs)
         if any(word in backend for word in _MASKED_ELSEWHERE):
