@@ -64,7 +64,9 @@ def record(
             raise SettingsError(f"{name} {given!r}: give a whole number of at least 1")
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`")
-    from verify.auditing.pytorch.recorder import Recorder  # noqa: PLC0415 - PyTorch takes its time
+    # PyTorch takes its time.
+    from verify.auditing.pytorch.recorder import Recorder  # noqa: PLC0415
+    from verify.auditing.pytorch.watching import watching  # noqa: PLC0415
 
     if not _under_way.acquire(blocking=False):
         raise RecordingError("record: is recording already; end the `with` that does first")
@@ -80,7 +82,7 @@ def record(
         layers: list[Layer] = []
         left_out: list[str] = []
         try:
-            with recorder.watching():
+            with watching(recorder):
                 yield Recording(source, layers, left_out)
         finally:
             done = recorder.finish(source)

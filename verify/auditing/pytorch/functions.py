@@ -20,7 +20,7 @@ from torch.nn.attention import flex_attention as flex_module
 from torch.overrides import TorchFunctionMode
 
 from verify.auditing.pytorch.calls import attention_call, flex_call, refuse_other, replaced, split_mask
-from verify.auditing.pytorch.places import caller
+from verify.auditing.pytorch.places import caller, compiled_graphs
 from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
@@ -87,12 +87,6 @@ class Unseen:
 
     def __exit__(self, *_error: object) -> None:
         _process.skips = False
-
-
-def compiled_graphs() -> int:
-    """Return how many graphs PyTorch has compiled; it compiles callers of what records again."""
-    utils = sys.modules.get("torch._dynamo.utils")
-    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
 
 
 def kind_of(query: Any, key: Any, tokens: int = -2) -> Any:

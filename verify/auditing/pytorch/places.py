@@ -51,6 +51,12 @@ def caller() -> Caller:
     return Caller(frame.f_code, frame.f_lineno)
 
 
+def compiled_graphs() -> int:
+    """Return how many graphs PyTorch has compiled; it compiles callers of what records again."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
+
+
 class Modules:
     """Names the modules of the models that run, and knows which of them made calls."""
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verify.auditing.pytorch import functions, transformers
 from verify.auditing.pytorch.calls import DROPPED, refuse_other
 from verify.auditing.pytorch.intentions import described
-from verify.auditing.pytorch.places import Caller, Modules
+from verify.auditing.pytorch.places import Caller, Modules, compiled_graphs
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import what_is_wrong
 
@@ -48,7 +45,7 @@ class Recorder:
     """Stores calls by layer; what it cannot store it counts, and reports at the end.
 
     At most ``max_sequences`` of each layer are stored, and ``max_bytes`` of all. Once they are full, callers
-    are closed: asking `is_closed` is then all that a call costs.
+    are closed: asking `is_closed` is then all that a call costs, and ``until_full`` is left when all are.
     """
 
     def __init__(
@@ -58,44 +55,13 @@ class Recorder:
         self.writer, self.inputs = writer, inputs
         self.modules = Modules()
         self.has_seen_calls = False
-        self._until_full = ExitStack()
+        self.until_full = ExitStack()
         self._layers: dict[tuple[object, ...], _RecordedLayer] = {}
         self._closed: WeakKeyDictionary[Any, set[object]] = WeakKeyDictionary()
         self._left_out: Counter[str] = Counter()
         self._size, self._is_full = 0, False
-        self.graphs = functions.compiled_graphs()
+        self.graphs = compiled_graphs()
         self._lock = threading.RLock()
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """See the calls that are made inside.
-
-        Until all layers are full it is seen which modules run, and PyTorch's fused layers take their slow
-        path, in which attention is called.
-        """
-        # PyTorch's compiler lists functions when it is first used, and has to find the originals.
-        with suppress(ImportError, AttributeError):
-            importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
-        fused = torch.backends.mha.get_fastpath_enabled()
-        with transformers.standing_in() as attach:
-
-            def note(module: Any, _args: Any) -> None:
-                if not torch.compiler.is_compiling():
-                    attach()  # once the program has imported transformers
-                    self.modules.ran.add(module)
-
-            attach()
-            self._until_full.callback(register_module_forward_pre_hook(note).remove)
-            self._until_full.callback(torch.backends.mha.set_fastpath_enabled, fused)
-            torch.backends.mha.set_fastpath_enabled(False)
-            functions.replace_everywhere()
-            functions.Process.recorder = self
-            try:
-                yield
-            finally:
-                functions.Process.recorder = None
-                functions.replace_everywhere(back=True)
-                self._until_full.close()
 
     def leave_out(self, what: str) -> None:
         """Note in words what is not recorded; the same words are counted."""
@@ -147,7 +113,7 @@ class Recorder:
                 self._closed.setdefault(at.owner, set()).add((at.line, kind))
                 counts = (max(other.sequences.values(), default=0) for other in self._layers.values())
                 if self._is_full or min(counts) >= self.max_sequences:
-                    self._until_full.close()
+                    self.until_full.close()
 
     def _layer(self, name: str, query: Any, key: Any) -> _RecordedLayer:
         """Return the layer of this name whose heads have this number and width."""
@@ -196,7 +162,7 @@ class Recorder:
                 self.leave_out(f"{layer.name}: {later}")
         for text in self.modules.unseen():
             self.leave_out(text)
-        if functions.compiled_graphs() != self.graphs:
+        if compiled_graphs() != self.graphs:
             self.leave_out("compiled functions ran; attention calls inside them are not seen")
         counts = self._left_out.items()
         left_out = tuple(f"{what} ({count} calls)" if count > 1 else what for what, count in counts)
