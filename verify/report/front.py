@@ -47,7 +47,7 @@ _KEYS = {
     "score-variance.slope": r"variance of $q\cdot k$ per dimension",
     "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, all widths",
     "softmax-saturation.raw-two-keys-d64": "larger of two weights, unscaled",
-    "jacobian-saturation.unscaled-d64": r"mean $\lVert J\rVert^2$, two keys, unscaled",
+    "jacobian-saturation.unscaled-d64": r"two keys, mean $\lVert J\rVert^2$ of the Jacobian, unscaled",
     "vanishing-or-exploding.rms-grows": "r.m.s. gradient, unscaled/scaled",
 }
 """The checks that stand on the first page, and what they compare."""
