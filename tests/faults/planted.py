@@ -1,8 +1,9 @@
 """Faults planted in the array code and in the draws, and the claims run under them.
 
-    python -m tests.faults.planted [CLAIM ...]
+    python -m tests.faults.planted [CLAIM ... | all]
 
-prints which fault is the first to refute each check; a check that none refutes cannot fail.
+prints which fault is the first to refute each check; a check that none refutes cannot fail. Without claims,
+every eighth is tried, which takes minutes.
 """
 
 import sys
@@ -222,8 +223,9 @@ def first_faults(name: str) -> dict[str, str | None]:
 
 
 def main() -> None:
-    """Print the first fault that refutes each check of the claims named, or of all."""
-    names = sys.argv[1:] or list(CATALOGUE)
+    """Print the first fault that refutes each check of the claims named."""
+    names = sys.argv[1:] or list(CATALOGUE)[::8]
+    names = list(CATALOGUE) if names == ["all"] else names
     with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
         for name, faults in zip(names, pool.map(first_faults, names), strict=True):
             for check, fault in faults.items():
