@@ -119,7 +119,7 @@ def check_call(call: Call, place: str) -> None:
         raise RecordingError(f"{place}: {problem}")
 
 
-def _problems(call: Call) -> Iterator[str]:  # noqa: C901 - a list of checks
+def _problems(call: Call) -> Iterator[str]:
     """Yield in a line each what does not fit; each may take for granted what comes before it."""
     given = {name: array for name, field in ARRAYS.items() if (array := getattr(call, field)) is not None}
     shapes, sizes = {name: tuple(map(int, array.shape)) for name, array in given.items()}, dict[str, int]()
