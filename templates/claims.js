@@ -5,7 +5,7 @@
   const bar = document.getElementById("filters");
   const cards = all("article.card");
   const words = new Map();
-  const controls = [...bar.elements].filter((one) => one.name);
+  const controls = [...bar.elements].filter((control) => control.name);
   const count = bar.querySelector("output");
 
   /* One spelling of what people write in several: sqrt(d_k), √(d_k) and √dk; minus signs and hyphens. */
@@ -22,7 +22,7 @@
   };
 
   function fits(card) {
-    const { q, derivation, verdict, source } = Object.fromEntries(controls.map((one) => [one.name, one.value]));
+    const { q, derivation, verdict, source } = Object.fromEntries(controls.map(({ name, value }) => [name, value]));
     return (!derivation || card.dataset.derivation === derivation)
       && (!verdict || card.dataset.verdict === verdict)
       && (!source || card.dataset.source.split(" ").includes(source))
@@ -55,7 +55,7 @@
   }
   const changed = () => {
     apply();
-    remember(Object.fromEntries(controls.map((one) => [one.name, one.value])));
+    remember(Object.fromEntries(controls.map(({ name, value }) => [name, value])));
   };
   bar.addEventListener("input", changed);
   bar.addEventListener("submit", (event) => event.preventDefault());
@@ -65,12 +65,12 @@
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
     if (target.closest("[hidden]") && target.closest("article.card")) {
-      for (const one of controls) one.value = "";
+      for (const control of controls) control.value = "";
       changed();
     }
     const own = target.matches("article.card") && target.querySelector("details");
-    for (let one = own || target; one; one = one.parentElement) {
-      if (one.matches("details")) one.open = true;
+    for (let part = own || target; part; part = part.parentElement) {
+      if (part.matches("details")) part.open = true;
     }
     target.scrollIntoView();
   }
@@ -99,7 +99,7 @@
   }, true);
 
   const asked = new URLSearchParams(location.search);
-  for (const one of controls) one.value = asked.get(one.name) || "";
+  for (const control of controls) control.value = asked.get(control.name) || "";
   bar.hidden = false;
   apply();
   reveal();
@@ -121,8 +121,8 @@
   /* A text as it is read: formulas as plain text, no hidden parts. */
   const read = (cell) => {
     const copied = cell.cloneNode(true);
-    for (const one of all(".take", copied)) one.remove();
-    for (const one of all("math", copied)) one.replaceWith(plain(one));
+    for (const menu of all(".take", copied)) menu.remove();
+    for (const formula of all("math", copied)) formula.replaceWith(plain(formula));
     return copied.textContent.replace(/\s+/g, " ").trim();
   };
 
@@ -137,7 +137,7 @@
         + `predicted ${predicted}; ${read(row.cells[row.cells.length - 1])}`,
     };
     const text = card.querySelector(".citation").cloneNode(true);
-    for (const one of all("[data-part]", text)) one.textContent = parts[one.dataset.part];
+    for (const part of all("[data-part]", text)) part.textContent = parts[part.dataset.part];
     return `${text.textContent} ${address(row.id)}`;
   }
 

@@ -41,8 +41,8 @@ const draws = (() => {
     for (let j = 0; j < n; j += 1) p[j] /= total;
     return p;
   }
-  const squares = (p) => p.reduce((sum, one) => sum + one * one, 0);
-  const entropy = (p) => -p.reduce((sum, one) => sum + (one > 0 ? one * Math.log(one) : 0), 0);
+  const squares = (p) => p.reduce((sum, weight) => sum + weight * weight, 0);
+  const entropy = (p) => -p.reduce((sum, weight) => sum + (weight > 0 ? weight * Math.log(weight) : 0), 0);
 
   /* Rows: a query's length grows component by component. Its scores are the length times the keys' places
      along it, which are standard normal whatever the query is; beside it the keys are normal as well. */

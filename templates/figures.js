@@ -5,12 +5,12 @@
 
   /* Layers of {label, rows}, from the text under a figure. */
   function layers(text) {
-    const found = [];
+    const read = [];
     for (const line of text.split("\n").slice(1)) {
-      if (line.startsWith("# ")) found.push({ label: line.slice(2), rows: [] });
-      else found[found.length - 1].rows.push(line.split(",").map(Number));
+      if (line.startsWith("# ")) read.push({ label: line.slice(2), rows: [] });
+      else read[read.length - 1].rows.push(line.split(",").map(Number));
     }
-    return found;
+    return read;
   }
 
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -20,7 +20,7 @@
   /* The drawing alone, in black on white, with the styles that it has from the page. */
   function drawing(svg) {
     const alone = svg.cloneNode(true);
-    for (const one of all(".pointer", alone)) one.remove();
+    for (const pointer of all(".pointer", alone)) pointer.remove();
     alone.removeAttribute("data-frame");
     alone.setAttribute("color", "#16191d");
     const styles = document.getElementById("drawn");
@@ -60,7 +60,7 @@
     const point = (event) => {
       const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
       const far = ({ at }) => Math.hypot(at[0] - place.x, at[1] - place.y);
-      const near = points.reduce((best, one) => (far(one) < far(best) ? one : best), points[0]);
+      const near = points.reduce((best, other) => (far(other) < far(best) ? other : best), points[0]);
       if (!near || far(near) > 40) return leave();
       dot.setAttribute("cx", near.at[0]);
       dot.setAttribute("cy", near.at[1]);

@@ -38,8 +38,8 @@
     for (let d = first; d <= TOP; d *= narrow ? 4 : 2) drawn += text(X(d), y + 15, d, "middle");
     return drawn + text((X(first) + X(TOP)) / 2, y + 31, `dimension ${D}, doubling from number to number`, "middle");
   };
-  const here = (key, d) => MEASURED[key].find((one) => one[0] === d);
-  const cited = (one) => `<b>${one[4]}</b> (<a href="#${one[5]}">${one[5]}</a>)`;
+  const here = (key, d) => MEASURED[key].find(([place]) => place === d);
+  const cited = (row) => `<b>${row[4]}</b> (<a href="#${row[5]}">${row[5]}</a>)`;
 
   const scenes = {
     /* Walks of scores and their variance. */
@@ -56,7 +56,7 @@
         };
         const root = (sign) => through(Array.from({ length: 33 }, (_, i) => [X((i / 32) ** 2 * TOP), Y(sign * i)]));
         let drawn = ruled("score <tspan font-style=\"italic\">q·k</tspan>, pair by pair", [-100, -50, 0, 50, 100], Y, left, right);
-        drawn += path("walks", Array.from({ length: narrow ? 24 : 40 }, (_, pair) => walk(pair + 1)).join("")) + path("derived", root(1) + root(-1)) + path("one", walk(0));
+        drawn += path("walks", Array.from({ length: narrow ? 24 : 40 }, (_, pair) => walk(pair + 1)).join("")) + path("derived", root(1) + root(-1)) + path("single", walk(0));
         drawn += text(right - 4, Y(-48), `±√${D}`, "end halo");
         /* The same pairs as a histogram on the same axis of scores. */
         const from = right + 14, H = (share) => from + (width - from - 10) * share, bins = new Float64Array(20);
@@ -76,12 +76,12 @@
         for (const v of [-10, 0, 10]) drawn += line("rule", x(0), y(v), x(16), y(v)) + text(first - 3, y(v) + 4, String(v).replace("-", "−"), "end");
         for (const v of [0, 8, 16]) drawn += text(x(v), base + 15, v, "middle");
         const near = (pair) => through(Array.from({ length: most + 1 }, (_, i) => [x(i), y(pairs.score(i, pair))]));
-        drawn += path("walks", Array.from({ length: 15 }, (_, pair) => near(pair + 1)).join("")) + path("one", near(0)) + circle("measured", x(most), y(pairs.score(most, 0)), 3);
-        const seen = here("variance", d), found = short(pairs.variance[d]);
+        drawn += path("walks", Array.from({ length: 15 }, (_, pair) => near(pair + 1)).join("")) + path("single", near(0)) + circle("measured", x(most), y(pairs.score(most, 0)), 3);
+        const seen = here("variance", d), variance = short(pairs.variance[d]);
         return {
           height: base + 38, drawn,
-          words: `Scores of the same pairs wander from 0 as components are added, and a histogram of them widens. Below, their variance against the number of components: at ${d} it is ${found}, drawn here, near the derived line.`,
-          reading: `At ${d} ${d > 1 ? "components" : "component"} the ${PAIRS.toLocaleString("en")} scores have variance <b>${found}</b>, <i>drawn here</i>. ` +
+          words: `Scores of the same pairs wander from 0 as components are added, and a histogram of them widens. Below, their variance against the number of components: at ${d} it is ${variance}, drawn here, near the derived line.`,
+          reading: `At ${d} ${d > 1 ? "components" : "component"} the ${PAIRS.toLocaleString("en")} scores have variance <b>${variance}</b>, <i>drawn here</i>. ` +
             (seen ? `The run measured ${cited(seen)}.` : "The run has no measurement here."),
         };
       },
@@ -106,7 +106,7 @@
         const narrow = width < 520, left = 34, gap = narrow ? 10 : 22, each = (width - left - 2 * gap - 4) / 3, high = narrow ? 88 : 150, low = narrow ? 110 : 170, top = 40;
         const Y = (v) => top + high * (1 - v), places = [...middle.places.slice(0, n)].sort((a, b) => b - a);
         let drawn = text(0, 13, `weights of one row, largest first: the same ${n} keys three times`);
-        const found = SCALES.map((scale, which) => {
+        const weighed = SCALES.map((scale, which) => {
           const from = left + which * (each + gap), p = draws.softmax(places, Math.sqrt(d) * scale(d), n), keys = 1 / draws.squares(p), bar = each / n;
           drawn += text(from, 32, NAMES[which], `${KINDS[which]} strong`);
           for (const v of [0, 0.5, 1]) drawn += line("rule", from, Y(v), from + each, Y(v)) + (which ? "" : text(left - 5, Y(v) + 4, v, "end"));
@@ -124,11 +124,11 @@
         const seen = ["raw", "scaled"].map((side) => `${side}-n${n}`);
         for (const key of seen) for (const [place, value, least, most] of MEASURED[key]) drawn += whisker(X(place), C(value), C(least), C(most));
         drawn += line("cursor", X(d), C(1), X(d), base);
-        const said = seen.map((key, which) => [here(key, d), which ? "over √<i>d</i><sub>k</sub>" : "unscaled"]).filter(([one]) => one).map(([one, name]) => `${cited(one)} ${name}`);
+        const said = seen.map((key, which) => [here(key, d), which ? "over √<i>d</i><sub>k</sub>" : "unscaled"]).filter(([measured]) => measured).map(([measured, name]) => `${cited(measured)} ${name}`);
         return {
           height: base + 38, drawn,
-          words: `Weights of one row over ${n} keys in ${d} dimensions, drawn here. The largest is ${found.map((one, which) => `${short(one.largest)} ${["unscaled", "over the root", "over the dimension"][which]}`).join(", ")}. Below, the mean of the sum of squared weights against the dimension, which rises unscaled and stays level over the root.`,
-          reading: `${d} dimensions, ${n} keys: the largest weight is <b>${short(found[0].largest)}</b> unscaled and <b>${short(found[1].largest)}</b> over √<i>d</i><sub>k</sub>, <i>drawn here</i>. ` +
+          words: `Weights of one row over ${n} keys in ${d} dimensions, drawn here. The largest is ${weighed.map(({ largest }, which) => `${short(largest)} ${["unscaled", "over the root", "over the dimension"][which]}`).join(", ")}. Below, the mean of the sum of squared weights against the dimension, which rises unscaled and stays level over the root.`,
+          reading: `${d} dimensions, ${n} keys: the largest weight is <b>${short(weighed[0].largest)}</b> unscaled and <b>${short(weighed[1].largest)}</b> over √<i>d</i><sub>k</sub>, <i>drawn here</i>. ` +
             (said.length ? `The mean of Σ<i>p</i>² that the run measured: ${said.join(", ")}.` : "The run has no measurement here."),
         };
       },
@@ -145,7 +145,7 @@
         /* The two ratios of all rows, and of each eighth of them. */
         const stops = STOPS.filter((d) => d >= 4), eighth = ROWS / 8;
         const ratios = (part) => stops.map((d) => {
-          const [raw, root] = at(d).map((one) => (part < 0 ? one : draws.summary(one.sizes.slice(part * eighth, (part + 1) * eighth))));
+          const [raw, root] = at(d).map((whole) => (part < 0 ? whole : draws.summary(whole.sizes.slice(part * eighth, (part + 1) * eighth))));
           return [d, raw.median / root.median, raw.rms / root.rms];
         });
         return { rows, at, whole: ratios(-1), parts: Array.from({ length: 8 }, (_, part) => ratios(part)) };
@@ -173,14 +173,14 @@
         drawn += ruled("unscaled over scaled, the ratio of", [0, 4, 8, 12, 16], R, left, width - 8) + below(X, base, 4, narrow);
         drawn += line("even", left, R(1), width - 8, R(1)) + text(width - 10, R(1) - 4, "1: no difference", "end halo");
         [["median", 1, "over"], ["rms", 2, "raw"]].forEach(([key, column, kind]) => {
-          const curve = (points) => through(points.map((one) => [X(one[0]), R(Math.min(16, one[column]))]));
+          const curve = (points) => through(points.map((point) => [X(point[0]), R(Math.min(16, point[column]))]));
           drawn += path(`${kind} thin`, parts.map(curve).join("")) + path(`${kind} curve`, curve(whole));
           for (const [place, value, least, most] of MEASURED[key]) drawn += whisker(X(place), R(value), R(least), R(most));
         });
-        const ratio = whole.find((one) => one[0] === d);
+        const ratio = whole.find(([place]) => place === d);
         drawn += circle("now over", X(d), R(ratio[1]), 5) + circle("now raw", X(d), R(ratio[2]), 5) + line("cursor", X(d), R(16), X(d), base);
         drawn += text(X(150), R(12), "root mean squares", "raw end halo") + text(X(22), R(3.1), "medians", "over middle halo");
-        const seen = [["median", "median"], ["rms", "root mean square"]].map(([key, name]) => [here(key, d), name]).filter(([one]) => one).map(([one, name]) => `${cited(one)}, ${name}`);
+        const seen = [["median", "median"], ["rms", "root mean square"]].map(([key, name]) => [here(key, d), name]).filter(([measured]) => measured).map(([measured, name]) => `${cited(measured)}, ${name}`);
         return {
           height: base + 38, drawn,
           words: `Sizes of the gradients of ${ROWS} queries over 16 keys in ${d} dimensions, drawn here. Unscaled: median ${short(now[0].median)}, root mean square ${short(now[0].rms)}. Over the root: ${short(now[1].median)} and ${short(now[1].rms)}. Below, the ratios of both against the dimension: that of root mean squares rises, that of medians falls below 1.`,
@@ -202,8 +202,8 @@
       slider.setAttribute("aria-valuetext", `${state.d} ${state.d > 1 ? "components" : "component"}`);
       section.querySelector("output").textContent = state.d;
       if (picker) picker.setAttribute("aria-valuetext", `row ${Number(picker.value) + 1} of ${ROWS} by size`);
-      for (const one of all("button[data-d], button[data-n]", section)) {
-        one.setAttribute("aria-pressed", Object.entries(one.dataset).every(([key, value]) => state[key] === Number(value)));
+      for (const button of all("button[data-d], button[data-n]", section)) {
+        button.setAttribute("aria-pressed", Object.entries(button.dataset).every(([key, value]) => state[key] === Number(value)));
       }
     }
     function show() {
@@ -228,10 +228,10 @@
     slider.addEventListener("change", announce);
     picker?.addEventListener("input", () => { state.row = Number(picker.value); show(); });
     /* A finger that scrolls the page may begin on a slider, which then moves back to where it was. */
-    for (const one of [slider, picker]) {
+    for (const input of [slider, picker]) {
       let before;
-      one?.addEventListener("pointerdown", () => { before = one.value; });
-      one?.addEventListener("pointercancel", () => { one.value = before; one.dispatchEvent(new Event("input")); });
+      input?.addEventListener("pointerdown", () => { before = input.value; });
+      input?.addEventListener("pointercancel", () => { input.value = before; input.dispatchEvent(new Event("input")); });
     }
     section.addEventListener("click", ({ target }) => {
       const button = target.closest("button");
@@ -246,7 +246,7 @@
     }).observe(host);
     /* What is far from the window need not be drawn yet. */
     const near = new IntersectionObserver((entries) => {
-      if (!entries.some((one) => one.isIntersecting)) return;
+      if (!entries.some((entry) => entry.isIntersecting)) return;
       near.disconnect();
       show();
     }, { rootMargin: "600px" });

@@ -22,7 +22,7 @@ const page = (() => {
     const formulas = all("math", copied);
     if (!formulas.length) return;
     event.clipboardData.setData("text/html", copied.innerHTML);
-    for (const one of formulas) one.replaceWith(plain(one));
+    for (const formula of formulas) formula.replaceWith(plain(formula));
     document.body.append(copied);
     event.clipboardData.setData("text/plain", copied.innerText);
     copied.remove();
@@ -70,8 +70,8 @@ const page = (() => {
 
   /* What stands open without scripts folds with them, and opens again before printing. */
   const folded = all("details.unfold[open]");
-  for (const one of folded) one.open = false;
-  addEventListener("beforeprint", () => { for (const one of folded) one.open = true; });
+  for (const part of folded) part.open = false;
+  addEventListener("beforeprint", () => { for (const part of folded) part.open = true; });
   document.addEventListener("toggle", (event) => reach(event.target), true);
 
   /* Sorting the checks of a group by any column of numbers. */

@@ -7,9 +7,9 @@
   const entries = all("[data-search]");
   const find = () => {
     const words = form.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const one of entries) one.hidden = !words.every((word) => one.dataset.search.includes(word));
+    for (const entry of entries) entry.hidden = !words.every((word) => entry.dataset.search.includes(word));
     for (const group of all("[data-group]")) group.hidden = !group.querySelector(".entry:not([hidden])");
-    const left = entries.filter((one) => !one.hidden).length;
+    const left = entries.filter((entry) => !entry.hidden).length;
     form.querySelector("output").value = words.length ? `${left} of ${entries.length}` : "";
     history.replaceState(null, "", words.length ? `#q=${encodeURIComponent(words.join(" "))}` : location.pathname);
   };

@@ -150,6 +150,7 @@ def test_the_status_of_a_probe(tool: Callable[..., Ended], kernel: Path, name: s
     ("named", "message"),
     [
         ("attend", "name it as package.module:function"),
+        ("math", "names no function; name it as package.module:function"),
         ("no_such_module:attend", "cannot be imported: ModuleNotFoundError"),
         ("kernel:nothing", "has no attribute 'nothing'"),
         ("kernel:np", "is not a function"),

@@ -150,6 +150,8 @@ def probe(function: str, d_k: int, *, causal: bool | None, groups: str | None, *
 
     module_name, _, name = function.partition(":")
     named = "name it as package.module:function"
+    if not name:
+        raise SettingsError(f"{function}: names no function; {named}")
     # As Python does for a program: its own modules are found beside it.
     sys.path.insert(0, str(Path.cwd()))
     try:

@@ -127,4 +127,5 @@ CLAIM = Claim(
     "and therefore no standard error for its estimate; this tool leaves such a check undecided.",
     symbols={"x": x},
     references=cite("springer1979"),
+    headline="far-out-after-scaling",
 )
