@@ -16,7 +16,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from verify.errors import ClaimError, unknown
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.notation import assumptions_of, sentence
+from verify.symbolic.notation import assumptions_of, plain, sentence
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import as_drawn, families_of
 
@@ -121,7 +121,7 @@ class Line:
         elif isinstance(check, LineCheck):
             problem = f"its reason {because!r} is no text"
         form = 'write the reason, then the check: then(…, "why it follows", algebra)'
-        raise ClaimError(f"line {self.expression}: {problem}; {form}")
+        raise ClaimError(f"line {plain(self.expression)}: {problem}; {form}")
 
 
 class Related(Function):  # type: ignore[misc]  # SymPy has no types
