@@ -20,7 +20,7 @@ from verify.version import __version__
 
 Tool = Callable[..., Ended]
 MISUSE = [
-    (["raport"], "No such command 'raport'. (Did you mean one of: 'export', 'report'?)"),
+    (["raport"], "No such command 'raport'"),
     (["run", "--toleranc", "3"], "Did you mean"),
     (["render"], "Missing argument 'RESULTS'"),
     (["show", "score-varience"], "no claim 'score-varience'; did you mean 'score-variance'?"),
