@@ -143,7 +143,16 @@ class Compiler:
 
     def block_means(self, expressions: Iterable[sp.Expr]) -> Compiled:
         """Return the steps that compute the mean of each expression in each block."""
-        written = [self._terms(expression) for expression in expressions]
+        written = []
+        for output in expressions:
+            self.learn(output)
+            # Indices of one range are kept apart term by term: a product of sums is multiplied out for that.
+            is_apart = any(len(indices) > 1 for indices in self.groups(output).values())
+            hints = {"power_base": False, "power_exp": False, "log": False, "func": False}
+            expression = output.expand(**hints) if is_apart else output
+            split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
+            written.append([(self.value(factor), rest) for factor, rest in split])
+        # The mean of a sum is the sum of the means, and terms that several outputs share are averaged once.
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
         # A faster function takes the means of scores and of their squares, the compiler all others.
         means = self._score_moments(terms)
@@ -151,18 +160,6 @@ class Compiler:
         return self.compiled(
             [self._combined([(factor, means[term]) for factor, term in parts]) for parts in written]
         )
-
-    def _terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
-        """Return an expression as a sum of numbers times random terms, having learnt its indices.
-
-        The mean of a sum is the sum of the means, and terms that several outputs share are averaged once.
-        """
-        self.learn(expression)
-        # Indices of one range are kept apart term by term: a product of sums is multiplied out for that.
-        if any(len(indices) > 1 for indices in self.groups(expression).values()):
-            expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
-        split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
-        return [(self.value(factor), rest) for factor, rest in split]
 
     def learn(self, expression: sp.Expr) -> None:
         """Note the ranges of all indices; that of a family goes before what a sum says of its own."""
@@ -284,18 +281,42 @@ class Compiler:
         Raises:
             ClaimError: a part of it cannot be compiled.
         """
-        if expression not in self._nodes:
-            self._nodes[expression] = self._made(expression)
-        return self._nodes[expression]
+        if expression in self._nodes:
+            return self._nodes[expression]
+        match expression:
+            case _ if not expression.has(*RANDOM):
+                node = self.number(self.value(expression))
+            case Index() if expression not in self._ranges:
+                raise ClaimError(f"no family has the index {expression}; write one as in k[{expression}, i]")
+            case Index():
+                size = self._length(self._ranges[expression])
+                places = partial(np.arange, 1, size + 1, dtype=np.float32)
+                node = self.emit(("places", size), places, [], (expression,), (size,))
+            case sp.Indexed():
+                node = self.entry(expression.base, expression.indices)
+            case Dot(args=(left, first, right, second)):
+                vectors = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
+                node = self._contracted(*vectors, COMPONENT)
+            case Column():
+                node = self._column(expression)
+            case sp.Sum():
+                node = self._sum(expression)
+            case sp.Pow():
+                node = self._power(expression)
+            case sp.Mul():
+                node = self.product([self.node(part) for part in expression.args])
+            case _:
+                node = self._row(expression) if isinstance(expression, BINDERS) else self._applied(expression)
+        self._nodes[expression] = node
+        return node
 
-    def _made(self, expression: sp.Expr) -> Node:
-        if not expression.has(*RANDOM):
-            return self.number(self.value(expression))
-        for kind, made in _KINDS:
-            if isinstance(expression, kind):
-                return made(self, expression)
+    def _applied(self, expression: sp.Expr) -> Node:
+        """Return a function of numbers, such as exp, applied to its arguments."""
         function = expression.func
         apply = getattr(function, "numpy", None) or _ELEMENTWISE.get(function)
+        if function == sp.erf:
+            # SciPy takes a while to load, and claims are shown without it.
+            apply = scipy.special.erf
         if apply is None:
             raise ClaimError(
                 f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, "
@@ -318,13 +339,6 @@ class Compiler:
             names = ", ".join(sorted(map(str, value.free_symbols)))
             raise ClaimError(f"{expression}: no value is given for {names}; put it into at={{…}}")
         return float(value)
-
-    def _index(self, index: Index) -> Node:
-        if index not in self._ranges:
-            raise ClaimError(f"no family has the index {index}; write one as in k[{index}, i]")
-        size = self._length(self._ranges[index])
-        numbers = partial(np.arange, 1, size + 1, dtype=np.float32)
-        return self.emit(("places", size), numbers, [], (index,), (size,))
 
     def _length(self, extent: Any) -> int:
         return self._sizes[extent] if extent in self._sizes else round(self.value(sp.sympify(extent)))
@@ -357,11 +371,6 @@ class Compiler:
         parts = list(zip(node.axes, node.shape, strict=True))
         axes, shape = zip(*(*parts[:axis], *keep, *parts[axis + 1 :]), strict=True)
         return self.emit(("cut", axis, first, last), lambda x: x[cut], [node], axes, shape, is_view=True)
-
-    def _dot(self, expression: Dot) -> Node:
-        left, first, right, second = expression.args
-        vectors = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
-        return self._contracted(*vectors, COMPONENT)
 
     def _column(self, column: Column) -> Node:
         made = self.emit(("program", column._hashable_content()[:2]), column.program, [], is_drawn=True)
@@ -598,17 +607,6 @@ class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
 RANDOM = (sp.Indexed, Dot, Index, Column)
 """Parts that are drawn, or have an axis; an expression without any of these is a number."""
 
-_KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
-    (Index, Compiler._index),
-    (sp.Indexed, lambda compiler, entry: compiler.entry(entry.base, entry.indices)),
-    (Dot, Compiler._dot),
-    (Column, Compiler._column),
-    (sp.Sum, Compiler._sum),
-    (BINDERS, Compiler._row),
-    (sp.Pow, Compiler._power),
-    (sp.Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
-)
-
 _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     Indicator: lambda x: (x > 0).astype(np.float32),
     sp.KroneckerDelta: lambda x, y: np.equal(x, y).astype(np.float32),
@@ -624,7 +622,6 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     sp.tanh: np.tanh,
     sp.sin: np.sin,
     sp.cos: np.cos,
-    sp.erf: scipy.special.erf,
 }
 
 _WHOLE = range(2, 17)

@@ -71,14 +71,12 @@ class Goal:
     width: float
 
 
-_SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
-
-
 @lru_cache(maxsize=1024)
 def _compiled(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> Callable[..., Any]:
     """Return a function that gives the value and the derivatives; many cells have it in common."""
     parts = [expression, *(expression.diff(symbol) for symbol in symbols)]
-    function: Callable[..., Any] = sympy.lambdify(symbols, parts, [_SPECIAL, "numpy"])
+    special = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
+    function: Callable[..., Any] = sympy.lambdify(symbols, parts, [special, "numpy"])
     return function
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
+import scipy
 import sympy
 from mpmath import mp
-from scipy import special
 from sympy import Add, Mul, Sum, exp, oo
 from sympy.core.relational import Relational
 
@@ -127,6 +127,8 @@ class Point(Evaluation):
             return function(*arguments)
         if name in _FLOATS:
             return _FLOATS[name](*arguments)
+        if name in _SPECIAL:
+            return getattr(scipy.special, _SPECIAL[name])(*arguments)
         number = complex if any(map(np.iscomplexobj, arguments)) else float
         with mp.workdps(15):
             return np.vectorize(lambda *numbers: self.number(function(*map(number, numbers))))(*arguments)
@@ -194,7 +196,7 @@ class Point(Evaluation):
             x, slope = self.value(end) + side * np.exp(path), np.exp(path) * slope
         else:
             start, width = self.value(low), self.value(high) - self.value(low)
-            x, slope = start + width * special.expit(2 * path), width * slope / (2 * np.cosh(path) ** 2)
+            x, slope = start + width / (1 + np.exp(-2 * path)), width * slope / (2 * np.cosh(path) ** 2)
         with self.having(values={**self.values, variable: x}, depth=self.depth + 1):
             terms = self.value(function) * slope
         if np.size(terms) > MOST_TERMS:
@@ -321,11 +323,12 @@ def _indexed(point: Point, x: Any, _: int) -> Any:
 
 _FLOATS: dict[str, Callable[..., Any]] = {
     **{x: getattr(np, x) for x in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt")},
-    **{x: getattr(special, x) for x in ("erf", "erfc", "gamma")},
     "atan": np.arctan,
-    "loggamma": special.gammaln,
-    **{f"bessel{x}": getattr(special, f"{x}v") for x in "kij"},
 }
+
+# SciPy's functions by their names there: they take a while to be loaded, and few lines have them.
+_SPECIAL = {x: x for x in ("erf", "erfc", "gamma")} | {f"bessel{x}": f"{x}v" for x in "kij"}
+_SPECIAL |= {"loggamma": "gammaln"}
 
 
 def _function(point: Point, x: Any, _: int) -> Any:
