@@ -17,6 +17,8 @@ NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "ke
 """Arrays that the loss is differentiated by, as the array code and as the claim call them."""
 c, t = symbols("c t", positive=True)
 p, LENGTH = Family("P", m, n), Dot(u, a, u, a)
+SENT = Sum(over_keys((Softmax(c * score, j) * u[a, e]) ** 2), (e, 1, d_v))
+"""The squared gradient that a query sends to all values together."""
 
 
 def weight(x: Expr, key: Expr = j) -> Expr:
@@ -36,12 +38,11 @@ def of_score(x: Expr) -> Expr:
 
 
 OF_SCORE = Named(Symbol("dS_{aj}"), of_score(c * score))
-SENT = Sum(over_keys((Softmax(c * score, j) * u[a, e]) ** 2), (e, 1, d_v))
-"""The squared gradient that a query sends to all values together."""
 
 
 def derive() -> Chains:
-    everything = Named(Symbol(r"\ell"), Sum(loss(Softmax(c * score, j)).definition, (a, 1, m)))
+    own, linear = Softmax(c * score, j), "the output is linear in the "
+    everything = Named(Symbol(r"\ell"), Sum(loss(own).definition, (a, 1, m)))
     of_row, of_key = "each entry of the query is in the scores of its row", "each query's score of the key"
     yield (
         Chain(Derivative(everything, q[a, i]), title="Queries, by the chain rule")
@@ -49,7 +50,6 @@ def derive() -> Chains:
         .then(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra)
     )
     to_keys, to_values = c * Sum(OF_SCORE * q[a, i], (a, 1, m)), Sum(weight(c * score) * u[a, e], (a, 1, m))
-    linear = "the output is linear in the "
     for name, of, by, end, why in (
         ("probabilities", loss(p[a, j]), p[a, j], Dot(u, a, v, j), f"{linear}probabilities"),
         ("scores", loss(Softmax(s[a, j], j)), s[a, j], of_score(s[a, j]), "the Jacobian of softmax"),
@@ -57,8 +57,7 @@ def derive() -> Chains:
         ("values", everything, v[j, e], to_values, f"{linear}values"),
     ):
         yield Chain(Derivative(of, by), name=name, title=name.capitalize()).then(end, why, derivative())
-    of_key, most = Softmax(c * score, j), "weights are at most 1 and sum to 1"
-    spread = over_keys(of_key * (1 - of_key))
+    spread, most = over_keys(own * (1 - own)), "weights are at most 1 and sum to 1"
     title, defines = "The values of one query together", "what one query sends to the values, squared"
     yield (
         Chain(SENT, name="bound", title=title, defines=defines)
@@ -90,18 +89,6 @@ def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:
     return arrays, dict(zip(NAMES, (stepped[2], of_weights, of_scores, *stepped[:2]), strict=True))
 
 
-def coded(name: str, weights: Array, factor: float = SCALE) -> Array:
-    """Return a gradient that the array code's own formulas give, from these weights and this factor."""
-    queries, keys, values, upstream = loops.drawn()
-    gradient: Array = getattr(gradients(queries, keys, values, weights, upstream, factor), name)
-    return gradient
-
-
-def distance(name: str, gradient: Array) -> float:
-    """Return the largest difference of an entry of a gradient against complex steps of loops."""
-    return largest_difference(gradient, of_loops()[1][name])
-
-
 def growth(queries: float, keys: float) -> float:
     """Return the growth of the queries' gradient norm where queries and keys are multiplied by factors."""
     given, stepped = of_loops()
@@ -111,23 +98,27 @@ def growth(queries: float, keys: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    given, at = of_loops()[0], {c: SCALE}
+    given, stepped = of_loops()
     places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
     ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
-    formulas = {name: entries(ends[name], place, given, at) for name, place in places.items()}
+    formulas = {name: entries(ends[name], place, given, {c: SCALE}) for name, place in places.items()}
     weights, single = probabilities(given["q"], given["k"], SCALE), in_single_precision(softmax)
+    by_code = partial(gradients, *(given[name] for name in "qkv"), upstream=given["u"], scale=SCALE)
+    coded = by_code(weights=weights)._asdict()
     sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
-    exactly = partial(Computed, settings=sizes, allowance=ROUNDING)
+    exactly = partial(Computed, code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
     for name, letter in NAMES.items():
         what = f"largest difference of an entry of $d{letter}$: {{}} against complex steps of loops"
-        by_formula, by_code = (name, formulas[name]), (name, coded(name, weights))
-        yield exactly(f"derived-{name}", what.format("the derived formula"), distance, by_formula, 0)
-        yield exactly(f"code-{name}", what.format("the array code"), distance, by_code, 0)
+        for by, source, entry in (
+            ("derived", "the derived formula", formulas),
+            ("code", "the array code", coded),
+        ):
+            yield exactly(f"{by}-{name}", what.format(source), arguments=(entry[name], stepped[name]))
     times_t = derived["unbounded"].end
     what = rf"$\|dQ\|$ with queries times $1/{FACTOR}$ and keys times ${FACTOR}$, over what it was"
     times, near = times_t.subs(t, FACTOR) / times_t.subs(t, 1), Allowance(FACTOR * ROUNDING.size)
-    by, where = (1 / FACTOR, FACTOR), {"scale": SCALE}
-    yield Computed("queries-times-t", what, growth, by, times, settings=where, allowance=near)
+    apart, where = (1 / FACTOR, FACTOR), {"scale": SCALE}
+    yield Computed("queries-times-t", what, growth, apart, times, settings=where, allowance=near)
     says = "the gradient of the queries grows with the keys, whatever becomes of the scores"
     yield Wrong("queries-by-keys-alone", of="queries-times-t", arguments=(1.0, FACTOR), says=says)
     bounded = partial(Check, quantity=derived["share"].start, shape={m: 32}, tolerance=Within(fixed=True))
@@ -140,14 +131,21 @@ def experiment(derived: Derivation) -> Items:
     yield bounded("values-little-when-spread", at={**many, d: 8}, at_most=Threshold(S.Half))
     yield bounded("values-most-when-sharp", at=many, at_least=Threshold(Rational(3, 4)))
     says = "each score changes its own probability only, as a logistic function would"
-    own = "scores", weights * (1 - weights) * formulas["probabilities"]
+    own = weights * (1 - weights) * formulas["probabilities"], stepped["scores"]
     yield Wrong("own-probability-only", of="derived-scores", arguments=own, says=says)
+    forwards, over = by_code(weights=weights, scale=1.0), by_code(weights=loops.over_queries(given["s"]))
+    rounded = by_code(weights=single(given["s"])).queries
     for name, of, wrong, says in (
-        ("scale-forwards-only", "queries", (weights, 1.0), "the scale acts forwards only, not on gradients"),
-        ("over-queries", "keys", (loops.over_queries(given["s"]),), "the softmax may run over the queries"),
-        ("single-precision", "queries", (single(given["s"]),), "single precision gives the same gradients"),
+        (
+            "scale-forwards-only",
+            "queries",
+            forwards.queries,
+            "the scale acts forwards only, not on gradients",
+        ),
+        ("over-queries", "keys", over.keys, "the softmax may run over the queries"),
+        ("single-precision", "queries", rounded, "single precision gives the same gradients"),
     ):
-        yield Wrong(name, of=f"code-{of}", arguments=(of, coded(of, *wrong)), says=says)
+        yield Wrong(name, of=f"code-{of}", arguments=(wrong, stepped[of]), says=says)
     says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
     says += "comes from above times the scores' variance, here {value}"
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
