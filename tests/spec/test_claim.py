@@ -58,12 +58,11 @@ class TestWords:
         assert str(caught.value) == f"claim id {name!r}: use lower-case words joined by hyphens"
 
     @pytest.mark.parametrize("name", ["title", "statement", "meaning"])
-    @pytest.mark.parametrize("text", ["", " \n"])
-    def test_an_empty_text_is_refused(self, name: str, text: str) -> None:
+    def test_an_empty_text_is_refused(self, name: str) -> None:
         """By the claim's id, where it has one."""
-        for known, start in (("", "Claim"), ("two-keys", "claim two-keys")):
+        for known, start, text in (("", "Claim", ""), ("two-keys", "claim two-keys", " \n")):
             with pytest.raises(ClaimError) as caught:
-                claim(id=known, **{name: text})
+                claim(id=known, **{name: text}).placed("", "scaling", {})
             assert str(caught.value) == f"{start}: its {name} is empty; write one"
 
 
@@ -96,11 +95,13 @@ class TestFunctions:
         )
         assert (bare.id, bare.chapter, bare.derived().end) == ("from-file", "scaling", d)
         assert bare.items(bare.derived(), 0.05) == ()
-        found = Claim(title="t", statement="s", meaning="m").placed(
-            "from-file", "scaling", {"derive": derive, "experiment": experiment, "title": "another"}
-        )
-        assert (found.title, found.derived().end) == ("t", d)
-        assert len(found.items(found.derived(), 0.05)) == len(SIZES) + 1
+        file = {"__doc__": "It grows.\n\nFast.", "derive": derive, "experiment": experiment, "SQUARE": d**2}
+        plain, titled = (Claim(title=title, statement="s {SQUARE}", meaning="m") for title in ("", "t"))
+        titles = [claim.placed("from-file", "scaling", file).title for claim in (plain, titled)]
+        assert titles == ["It grows", "t"]
+        found = plain.placed("from-file", "scaling", file)
+        assert (found.derived().end, len(found.items(found.derived(), 0.05))) == (d, len(SIZES) + 1)
+        assert found.words(found.derived()).texts()["statement"] == "s $d_k^2$"
 
 
 class TestDerived:

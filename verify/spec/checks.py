@@ -20,15 +20,13 @@ from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
 from verify.symbolic.vocabulary import Family
 
-At = Mapping[Symbol, Any]
-"""Values of symbols: sizes such as ``d``, and others such as ``sigma``."""
+At = Mapping[Symbol, Any]  # values of symbols: sizes such as ``d``, and others such as ``sigma``
 
 Scale = Literal["linear", "log"]
 AsDrawn = Callable[[float, float], float]
 """Turns a place and a value there into the value that a figure shows."""
 
-ROUNDING = Allowance(1e-12)
-"""The rounding error that array code of numbers near 1 may have."""
+ROUNDING = Allowance(1e-12)  # the rounding error that array code of numbers near 1 may have
 
 
 @dataclass(frozen=True)
@@ -238,14 +236,11 @@ class Plot:
     linear: Literal["", "x", "y", "xy"] = ""
 
 
-Item = Check | Wrong | Fit | Computed | Fact | Plot
-"""An item that an experiment may yield."""
+Item = Check | Wrong | Fit | Computed | Fact | Plot  # an item that an experiment may yield
 
-Chains = Iterator[Chain]
-"""The result of a ``derive`` that yields several chains."""
+Chains = Iterator[Chain]  # the result of a ``derive`` that yields several chains
 
-Items = Iterator[Item]
-"""The result of an ``experiment``, which yields items."""
+Items = Iterator[Item]  # the result of an ``experiment``, which yields items
 
 
 def fact(name: str, what: str, value: Any) -> Fact:

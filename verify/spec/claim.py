@@ -58,11 +58,12 @@ class Claim:
     plot is not enough. In a claim file these functions are recognised by their names.
 
     In ``title``, ``statement`` and ``meaning`` a slot in braces is filled: ``{main}`` with the result of the
-    main chain, ``{name}`` with that of another, ``{check-id:3}`` with an estimate, or ``symbols``,
-    expressions by the names of their slots. A claim assumes all that its chains' checks assume, and the
-    ``assumptions`` that the author states besides. ``id`` is permanent: that of a claim file follows from
-    the file's name, with hyphens for underscores; ``chapter`` is its folder. ``headline`` is the id of the
-    check whose number stands beside the title in short prints.
+    main chain, ``{name}`` with that of another, ``{check-id:3}`` with an estimate, the name of an expression
+    that the file defines with that, or ``symbols``, expressions by the names of their slots. A claim assumes
+    all that its chains' checks assume, and the ``assumptions`` that the author states besides. Where there is
+    no ``title`` it is the first line of the file. ``id`` is permanent: that of a claim file follows from the
+    file's name, with hyphens for underscores; ``chapter`` is its folder. ``headline`` is the id of the check
+    whose number stands beside the title in short prints.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
@@ -70,7 +71,7 @@ class Claim:
 
     id: str = ""
     chapter: str = USER
-    title: str
+    title: str = ""
     statement: str
     meaning: str
     assumptions: tuple[Assumption, ...] = ()
@@ -81,6 +82,8 @@ class Claim:
     derive: Callable[..., Any] | None = None
     experiment: Callable[..., Any] | None = None
     figures: Callable[..., Any] | None = None
+    names: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """All that its file defines, by name."""
 
     parameters: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "derive": (),
@@ -91,22 +94,19 @@ class Claim:
     def __post_init__(self) -> None:
         if self.id and not re.fullmatch(SLUG, self.id):
             raise ClaimError(f"claim id {self.id!r}: use lower-case words joined by hyphens")
-        for name in ("title", "statement", "meaning"):
+        for name in ("statement", "meaning"):
             if not getattr(self, name).strip():
                 raise ClaimError(f"{self._named}its {name} is empty; write one")
         if not isinstance(self.authors, tuple) or not all(map(str.strip, self.authors)):
             raise ClaimError(f"{self._named}its authors are {self.authors!r}; give a tuple of names")
-        for name in self.parameters:
-            if getattr(self, name) is not None:
-                self._refuse_other_parameters(name)
-
-    def _refuse_other_parameters(self, name: str) -> None:
-        function, parameters = getattr(self, name), self.parameters[name]
-        if not callable(function):
-            raise ClaimError(f"{self._named}{name} is not a function; make it one")
-        for other in set(inspect.signature(function).parameters) - set(parameters):
-            near, may = nearest(other, parameters), f"it may take {' and '.join(parameters) or 'nothing'}"
-            raise ClaimError(f"{self._named}{name} takes {other!r}; {near}{' ' * bool(near)}{may}")
+        for name, parameters in self.parameters.items():
+            if (function := getattr(self, name)) is None:
+                continue
+            if not callable(function):
+                raise ClaimError(f"{self._named}{name} is not a function; make it one")
+            for other in set(inspect.signature(function).parameters) - set(parameters):
+                near, may = nearest(other, parameters), f"it may take {' and '.join(parameters) or 'nothing'}"
+                raise ClaimError(f"{self._named}{name} takes {other!r}; {near}{' ' * bool(near)}{may}")
 
     @property
     def _named(self) -> str:
@@ -122,13 +122,9 @@ class Claim:
         return function(*(named[parameter] for parameter in inspect.signature(function).parameters))
 
     @cached_property
-    def _derivation(self) -> Derivation:
-        if self.derive is None:
-            return Derivation((), "nothing is derived")
-        try:
-            return Derivation.of(self._made_by("derive"))
-        except ClaimError as error:
-            raise ClaimError(f"claim {self.id}: {error}") from None
+    def _made(self) -> dict[Any, Any]:
+        """What was made once: derivation, checks, facts and plots are asked for one after another."""
+        return {}
 
     def derived(self) -> Derivation:
         """Return the result of ``derive`` as a derivation; its lines are not checked yet.
@@ -136,7 +132,15 @@ class Claim:
         Raises:
             ClaimError: that is no chain.
         """
-        return self._derivation
+        if self.derive is None:
+            return Derivation((), "nothing is derived")
+        if "derivation" not in self._made:
+            try:
+                self._made["derivation"] = Derivation.of(self._made_by("derive"))
+            except ClaimError as error:
+                raise ClaimError(f"claim {self.id}: {error}") from None
+        derivation: Derivation = self._made["derivation"]
+        return derivation
 
     def items(self, derivation: Derivation, tolerance: float) -> tuple[Item, ...]:
         """Return the items of ``experiment`` at a relative tolerance.
@@ -144,21 +148,17 @@ class Claim:
         Raises:
             ClaimError: it yields something that is no part of an experiment.
         """
-        if (derivation, tolerance) in self._yielded:
-            return self._yielded[derivation, tolerance]
-        yielded = self._made_by("experiment", derivation, tolerance)
-        items = tuple(yielded) if isinstance(yielded, Iterable) else (yielded,)
+        if (derivation, tolerance) not in self._made:
+            yielded = self._made_by("experiment", derivation, tolerance)
+            self._made[derivation, tolerance] = (
+                tuple(yielded) if isinstance(yielded, Iterable) else (yielded,)
+            )
+        items: tuple[Item, ...] = self._made[derivation, tolerance]
         for item in items:
             if not isinstance(item, Item):
                 says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
                 raise ClaimError(f"claim {self.id}: its experiment yields {type(item).__name__}; {says}")
-        self._yielded[derivation, tolerance] = items
         return items
-
-    @cached_property
-    def _yielded(self) -> dict[tuple[Derivation, float], tuple[Item, ...]]:
-        """The items by derivation and tolerance: checks, facts and plots are asked for one after another."""
-        return {}
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return the experiment, ready to be drawn and judged, at a relative tolerance.
@@ -199,17 +199,21 @@ class Claim:
         Args:
             name: The id, which follows from the file's name.
             chapter: The id of the chapter.
-            functions: All that its file defines, if any, of which a claim's functions are used.
+            functions: All that its file defines, if any: a claim's functions, its title and expressions.
 
         Raises:
-            ClaimError: there is no ``experiment``, or a function wants something else.
+            ClaimError: there is no title or no ``experiment``, or a function wants something else.
         """
         used = {
             name: functions[name]
             for name in self.parameters
             if getattr(self, name) is None and not isinstance(functions.get(name), ModuleType | None)
         }
-        placed = replace(self, id=self.id or name, chapter=chapter, **used)
+        first = (functions.get("__doc__") or "").partition("\n")[0].removesuffix(".")
+        title, names = self.title or first, self.names or functions
+        placed = replace(self, id=self.id or name, chapter=chapter, title=title, names=names, **used)
+        if not placed.title.strip():
+            raise ClaimError(f"{placed._named}its title is empty; write one")
         if placed.experiment is None:
             raise ClaimError(f"{placed._named}it has no experiment; give it that function")
         return placed

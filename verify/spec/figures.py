@@ -19,8 +19,7 @@ from verify.text.numbers import exact
 
 Role = Literal["truth", "measured", "control", "other"]
 
-_AXES = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}
-"""The label of a symbol's axis."""
+_AXES = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}  # the label of a symbol's axis
 
 
 def measured(

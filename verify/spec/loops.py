@@ -10,11 +10,9 @@ import scipy
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.softmax import softmax
 
-Sees = Callable[[int, int], bool]
-"""Whether a query, by its number, may see a key."""
+Sees = Callable[[int, int], bool]  # whether a query, by its number, may see a key
 
-SHAPE = (3, 4, 5, 2)
-"""Queries, keys, and the dimensions of queries and of values, of the fixed matrices."""
+SHAPE = (3, 4, 5, 2)  # queries, keys, and the dimensions of queries and of values, of the fixed matrices
 
 
 def fixed_normals(*shape: int) -> Array:
@@ -48,8 +46,7 @@ def drawn() -> tuple[Array, Array, Array, Array]:
     return of_queries, of_keys, normal(size=(keys, values)), normal(size=(queries, values))
 
 
-_STEP = 1e-30
-"""So small that the error, of the order of its square, is nothing; and no difference is taken."""
+_STEP = 1e-30  # so small that the error, of the order of its square, is nothing; and no difference is taken
 
 
 def complex_step(function: Callable[[Any], Any], at: Array) -> Array:
@@ -94,11 +91,9 @@ def of_halves(scores: Array) -> Array:
     return softmax(scores / 2)
 
 
-OfRows = Callable[[Array], Array]
-"""A function of sorted rows of probabilities."""
+OfRows = Callable[[Array], Array]  # a function of sorted rows of probabilities
 
-REACH = 5.0
-"""The search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding."""
+REACH = 5.0  # the search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding
 
 
 @cache  # the same whatever the tolerance

@@ -29,8 +29,7 @@ from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
 from verify.symbolic.vocabulary import E, Given, Index, LargestGap, Law, definition, families_of, n
 
-LONG = 24
-"""Digits beyond which a quotient of whole numbers tells less than its decimals."""
+LONG = 24  # digits beyond which a quotient of whole numbers tells less than its decimals
 
 SAME = 1e-6
 """How far, relative to the larger, a stated prediction may be from the derived: more is a contradiction."""

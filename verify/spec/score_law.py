@@ -25,11 +25,9 @@ from verify.symbolic.vocabulary import score
 x = Symbol("x", real=True)
 t, w, z = symbols("t w z", positive=True)
 
-SHARE = E(Indicator(x - score))
-"""The probability that a score is below x, which is ``BELOW``."""
+SHARE = E(Indicator(x - score))  # the probability that a score is below x, which is ``BELOW``
 
-SQUARES = over_components(q[a, i] ** 2)
-"""A query's squared length."""
+SQUARES = over_components(q[a, i] ** 2)  # a query's squared length
 
 CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
 """The density of the squared length at w."""

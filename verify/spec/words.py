@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sympy import Symbol, sqrt
+from sympy import Basic, Symbol, sqrt
 
 from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
@@ -100,12 +100,14 @@ class Words:
         """Return the text for a slot; where a name means several things, the first of these counts."""
         name, _, form = slot.partition(":")
         main = {"main": self.derivation.main} if self.derivation.main else {}
+        defined = {name: value for name, value in self.claim.names.items() if isinstance(value, Basic)}
         tables: list[tuple[Callable[[Any, str], str], Mapping[str, Any]]] = [
             (_shown, {**self.derivation.others, **main}),
             (_exactly, {fact.id: fact for fact in self.facts or ()}),
             (_symbol, {**SYMBOLS, **self.claim.symbols}),
             (_setting, {"cell": _settings(own)} if own else {}),
             (_exactly, {"value": own.prediction} if own else {}),
+            (_symbol, defined),
         ]
         for text, table in tables:
             if name in table:

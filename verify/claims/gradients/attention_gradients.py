@@ -1,4 +1,4 @@
-"""The gradients of attention with respect to values, probabilities, scores, queries and keys."""
+"""The gradients of attention."""
 
 from functools import partial
 
@@ -152,7 +152,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The gradients of attention",
     statement="For attention with queries, keys, values, the scale {c} on its scores {score}, weights {P} "
     "and a loss {loss} whose gradients at the outputs are {u}: {values}, {probabilities}, {scores}, {main} "
     "and {keys}, where {dS} is the gradient at a score. What one query sends to all values together "

@@ -1,4 +1,4 @@
-"""How the gradient grows from layer to layer in a stack of residual attention layers at initialisation."""
+"""Without scaling, the gradient grows through the layers at initialisation, faster in wider heads."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -18,8 +18,7 @@ x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
 w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
 ALL, UNIT = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL), STANDARD[q]
 TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
-POWERS = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}
-"""The scales, as powers of the dimension."""
+POWERS = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}  # the scales, as powers of the dimension
 EVEN = 1 + (2**L - 1) / n
 HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Threshold(sqrt(2))
 """The growth of the norm per layer of even attention here, and in ever deeper stacks."""
@@ -179,7 +178,6 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
 
 
 CLAIM = Claim(
-    title="Without scaling, the gradient grows through the layers at initialisation, faster in wider heads",
     headline="unscaled-growth",
     statement="In a stack of {L} residual attention layers over {n} tokens whose scores hardly vary, without "
     "normalisation, the gradient’s mean square grows by {main:end}. With full scores, {unscaled-growth:n} "
@@ -197,7 +195,6 @@ CLAIM = Claim(
     "and there the growth is slower than here at twice the width. Scaling is not like clipping, which bounds "
     "every gradient at every step: once its weights have grown, scaled attention passes uniform attention’s "
     "rate. Measured on small stacks of attention alone, without the other layers of a transformer.",
-    symbols={"L": L},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "
         "rows.",

@@ -1,4 +1,4 @@
-"""A key's gradient through the scores is at most of the order of its weight."""
+"""Improbable keys receive little gradient through the scores, but not zero."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -12,8 +12,7 @@ from verify.spec import j, l, moments, n, over_keys, s, score, score_of
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
-SCALES = {"unscaled": S.One, "scaled": S.One / 4}
-"""Classes of weights, and scales in 16 dimensions."""
+SCALES = {"unscaled": S.One, "scaled": S.One / 4}  # classes of weights, and scales in 16 dimensions
 x, r, h = Family("x", n), Family("r", n), Index("h")
 SIGNS = {r: Law("random signs", (S.One, S.Zero, S.One, S.Zero, S.One))}
 c, M, size, low, high = symbols("c M |q| p_min p_max", positive=True)
@@ -89,9 +88,8 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Improbable keys receive little gradient through the scores, but not zero",
-    statement="Let one query give a key the weight {p_j}, and let every gradient {x_l} at a weight be at "
-    "most {M} in size. The gradient that reaches that key is {factor} times that of its score, and satisfies "
+    statement="Let one query give a key the weight {p}, and let every gradient {x_l} at a weight be at most "
+    "{M} in size. The gradient that reaches that key is {factor} times that of its score, and satisfies "
     "{main}; for all weights there are gradients that attain it, and averaged over values of random sign a "
     "key gets half of what the bound allows, a length of {half}, whatever the weights.",
     meaning="A key that receives little attention also trains slowly: one with a weight of a thousandth "
@@ -102,5 +100,5 @@ CLAIM = Claim(
         through_scores="Only the way through the scores counts; a token's value gets a gradient of its own.",
         drawn_normal="For what is measured: values are random signs, all else is standard normal.",
     ),
-    symbols={"p_j": p, "x_l": x[l], "M": M, "factor": c * size, "unit": UNIT, "half": UNIT * p * (1 - p)},
+    symbols={"x_l": x[l], "factor": c * size, "half": UNIT * p * (1 - p)},
 )

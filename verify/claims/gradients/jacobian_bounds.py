@@ -1,4 +1,4 @@
-"""How large the Jacobian of softmax can be, and that it does not simply fall as scores grow."""
+"""How much gradient a softmax row can transmit."""
 
 import math
 from collections.abc import Callable
@@ -12,8 +12,7 @@ from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, F
 from verify.spec import Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier, j, l, n, over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
-ROUNDING = Allowance(1e-10)
-"""The rounding error of eigenvalues of matrices near 0."""
+ROUNDING = Allowance(1e-10)  # the rounding error of eigenvalues of matrices near 0
 x, t, lead = Family("x", n), Symbol("t", positive=True), Symbol("lead", nonnegative=True)
 p, p_l, p_1, p_2 = (Softmax(s[a, key], key) for key in (j, l, 1, 2))
 ONE_AHEAD = (1 + (t - 1) * KroneckerDelta(j, 1)) / (t + n - 1)
@@ -152,9 +151,8 @@ def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], wo
 
 
 CLAIM = Claim(
-    title="How much gradient a softmax row can transmit",
     statement="Let {p_1} and {p_2} be the largest weights of a row of {n} keys, two at least, and J the "
-    "Jacobian of its softmax. The norm of J, the largest {form} over unit vectors as J is symmetric, is at "
+    "Jacobian of its softmax. The norm of J, the largest {FORM} over unit vectors as J is symmetric, is at "
     "least {second:end} and {first:end}; for every {x}, {largest} and {main}, and {half}. It is not monotone "
     "in the temperature: where one of three scores leads the others by $0$, $\\ln 2$ or $2\\ln 2$, it is "
     "{one-ahead-n3-none:prediction}, {one-ahead-n3-most:prediction} and {one-ahead-n3-far:prediction}.",
@@ -162,6 +160,5 @@ CLAIM = Claim(
     "spread over very many keys blocks it as much as a saturated one. So making scores smaller does not "
     "always let more gradient through: some spread is needed. Some row attains each bound. The bounds "
     "concern one row; what reaches queries and keys is multiplied by these, and by the scale.",
-    symbols={"x": x, "p_1": p_1, "p_2": p_2, "form": FORM},
     references=cite("storn1997"),
 )

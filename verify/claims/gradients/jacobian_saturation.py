@@ -1,4 +1,4 @@
-"""Scaled rows keep passing gradients on at every dimension, unscaled rows less and less."""
+"""Without scaling, the softmax's mean squared Jacobian falls as one over the root of the dimension."""
 
 from functools import partial
 from typing import Literal
@@ -144,7 +144,7 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"ratio-n{keys}-d{size}", ratio, at, tolerance=2.0)
     rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
     yield Check("limit-n2", derived["times-sigma"], wide, equals=limit, tolerance=rare)
-    half, says = integrated(LARGEST / 2, {n: 2}), "the limit is that of the bound, half of {largest}"
+    half, says = integrated(LARGEST / 2, {n: 2}), "the limit is that of the bound, half of {LARGEST}"
     yield Wrong("half-in-the-limit", of="limit-n2", equals=half, says=says)
     high, unity, where = {n: 2, d: 64, c: 1}, Threshold(1), "{cell:n} keys in {cell:d_k} dimensions"
     as_much, says = exact(attention.end, {**high, c: 1 / 8}), "unscaled rows transmit as much as scaled ones"
@@ -160,14 +160,13 @@ def experiment(derived: Derivation) -> Items:
     curves = {"scaled": attention.end.subs(c, 1 / sqrt(d)), "unscaled": attention.end.subs(c, 1)}
     below = {"limit: {limit-n2:prediction.3} over {root_d}": limit / sqrt(d)}
     plot = partial(Plot, "two-keys", ("scaled-d*", "unscaled-d*"), d, at={n: 2}, span=(2, 256))
-    yield plot(curves=curves, bounds=below, y="mean of {norm}")
+    yield plot(curves=curves, bounds=below, y="mean of {NORM}")
 
 
 CLAIM = Claim(
-    title="Without scaling, the softmax's mean squared Jacobian falls as one over the root of the dimension",
     headline="unscaled-d64",
     statement="For {n} independent normal scores of standard deviation {sigma} and the Jacobian J of their "
-    "softmax, the mean of its squared Frobenius norm {norm} is at most {bound:end} always, by way of "
+    "softmax, the mean of its squared Frobenius norm {NORM} is at most {bound:end} always, by way of "
     "{middle}, and times {sigma} it tends to {main:end} as the scores spread. For standard normal queries "
     "and keys, {sigma} is the length of the query, about {root_d}, if scores are not scaled, and the mean "
     "falls to zero. If scores are divided by {root_d}, {sigma} tends to one and the mean to a constant.",
@@ -176,6 +175,6 @@ CLAIM = Claim(
     "many keys, since an almost uniform row transmits little as well: {ratio-n64-d16:n} keys in "
     "{ratio-n64-d16:d_k} dimensions still transmit more unscaled. All this is for random queries and keys, "
     "as at the start of training.",
-    symbols={"largest": LARGEST, "middle": E(REST) / 2, "norm": NORM},
+    symbols={"middle": E(REST) / 2},
     references=cite("stein1981"),
 )

@@ -1,4 +1,4 @@
-"""J = diag(p) - ppᵀ, its row sums, its trace and its norm."""
+"""The Jacobian of softmax."""
 
 from collections.abc import Callable
 from functools import partial
@@ -94,15 +94,13 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The Jacobian of softmax",
-    statement="The Jacobian J of softmax has the entries {entry}: along any {x} the weights change by "
+    statement="The Jacobian J of softmax has the entries {ENTRY}: along any {x} the weights change by "
     "{main:end}. Its rows sum to {row-sums:end}, its trace is {trace:end}, and its squared Frobenius norm is "
     "{norm:end}.",
     meaning="All gradients to queries and keys pass through this matrix. It vanishes when one weight is 1: a "
     "saturated row transmits no gradient. It is not a list of logistic slopes, for raising one score lowers "
     "all other weights; and moving all scores alike changes nothing, so what counts is their differences, "
     "not their size.",
-    symbols={"entry": ENTRY, "x": x},
     assumptions=assume(finite_scores="The scores are finite; a masked key counts as no key."),
     references=cite("bridle1990"),
 )

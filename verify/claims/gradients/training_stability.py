@@ -1,4 +1,4 @@
-"""Whether scaling makes training succeed more often and faster: trained at three scales and many rates."""
+"""On one task, scaling widens the range of usable learning rates and speeds up training in high dimension."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,10 +21,8 @@ y, noise, slope = Family("y", T, n, D), Family("g", T, m, D), Family("L", D, D)
 """Tokens of every step and the noise of its queries; a step's derivatives of the loss."""
 DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
-POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
-"""The scales, as powers of the dimension."""
-OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
-"""A rate for each scale, fixed before the draws."""
+POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}  # the scales, as powers of the dimension
+OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}  # a rate for each scale, fixed before the draws
 MORE, FEWER, TUNED = "rates of success", "mean steps to the goal", "steps to the goal at the best rate"
 MEASURES = {"success-rate": MORE, "steps-to-loss": FEWER, "steps-at-best-rate": TUNED}
 """Measures by which scales are compared."""
@@ -189,8 +187,6 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
 
 
 CLAIM = Claim(
-    title="On one task, scaling widens the range of usable learning rates and speeds up training in high "
-    "dimension",
     statement="Gradient descent at scale {c} and rate {eta} is unscaled gradient descent from weights {root} "
     "times as large at rate {rate}. One head learning to look up one of four tokens, from weights of "
     "variance one over their number of rows, at seven rates: with {success-rate:d_k=} and with eight times "
@@ -203,7 +199,7 @@ CLAIM = Claim(
     "at a high rate nearly as fast as the root. Before training, the mean squared score of a wrong key is "
     "{start:end}, with noise of deviation {nu}. One small task; how many rates succeed depends on which were "
     "tried: at the lowest here unscaled training still succeeds, at the highest division by {d_k}.",
-    symbols={"c": c, "eta": eta, "root": sqrt(c), "rate": c * eta, "nu": nu},
+    symbols={"root": sqrt(c), "rate": c * eta},
     assumptions=assume(
         descent="Plain gradient descent, without momentum or adaptive rates.",
         task="Fresh normal tokens in every step; each query is a copy of one token with noise, and the "

@@ -1,4 +1,4 @@
-"""Whether gradients vanish or explode without scaling: the typical row and the root mean square disagree."""
+"""Without scaling, the typical gradient vanishes in high dimension while the root mean square grows."""
 
 from functools import partial
 from itertools import product
@@ -122,7 +122,6 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
 
 
 CLAIM = Claim(
-    title="Without scaling, the typical gradient vanishes in high dimension while the root mean square grows",
     headline="median-vanishes",
     statement="Compare the norm of one query’s gradient at unit scale with that at the scale of one over "
     "{root_d}, for standard normal components. Where scores hardly vary, the ratio is {main:end} in the "

@@ -1,4 +1,4 @@
-"""Queries and keys that are aligned: the mean of the score grows like d_k, not like its root."""
+"""Aligned queries and keys have scores with a mean of their own."""
 
 from sympy import S, Symbol, sqrt
 
@@ -61,7 +61,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Aligned queries and keys have scores with a mean of their own",
     statement="If query and key components are standard normal with correlation {rho}, pair by pair, the "
     "mean of the score is {main:end} and its variance {variance:end}: dividing by {d_k} keeps the mean, "
     "dividing by {root_d} does not.",
@@ -69,6 +68,5 @@ CLAIM = Claim(
     "other. Where training aligns them, the mean takes over, {ratio:end} standard deviations from zero, "
     "which calls for division by {d_k}: the choice of maximal-update parametrisation. Which scale is right "
     "depends on what it is to keep.",
-    symbols={"rho": rho},
     references=cite("yang2022"),
 )

@@ -1,4 +1,4 @@
-"""Under a causal mask, row t attends to t keys, and its mean entropy is that of t keys."""
+"""Under a causal mask, the mean entropy grows with the position."""
 
 import math
 from functools import partial
@@ -16,8 +16,7 @@ from verify.spec.lemmas import entropy_lost, of_queries
 
 POSITIONS, D = (2, 8, 32, 128), 64
 ENTROPY = Entropy(score / sqrt(d), j)
-SHARE = E(Indicator(log(n) - S.Half - ENTROPY))
-"""The share of rows that lose more than half a nat."""
+SHARE = E(Indicator(log(n) - S.Half - ENTROPY))  # the share of rows that lose more than half a nat
 
 
 def derive() -> Chains:
@@ -76,7 +75,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Under a causal mask, the mean entropy grows with the position",
     headline="at-least-t128",
     statement="Row {n} of causal attention has {n} keys: with scaled scores of independent standard normal "
     "components, its mean entropy is at most {most:end} and at least {main:end}.",

@@ -1,4 +1,4 @@
-"""Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
+"""Correlated components make the variance outgrow the dimension."""
 
 from sympy import Matrix, Rational, S, Symbol, sqrt
 
@@ -50,7 +50,7 @@ def experiment(derived: Derivation) -> Items:
     laws = {A: four_blocks(MIXING[0]), B: four_blocks(MIXING[1])}
     yield Check("any-covariances", derived["trace"], {d: 8, r: 8}, laws=laws, tolerance=2.0)
     yield Wrong("as-if-independent", of="variance-d64", equals=d, says="the variance is {d_k} all the same")
-    says = "the correlation adds its own size, not its square: {counted_once}"
+    says = "the correlation adds its own size, not its square: {COUNTED_ONCE}"
     yield Wrong("correlation-counted-once", of="variance-d64", equals=COUNTED_ONCE, says=says)
     says = "covariances do not matter: the variance adds up the products of the components' variances"
     of_query, of_key = ((mixing * mixing.T).diagonal() for mixing in MIXING)
@@ -61,7 +61,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Correlated components make the variance outgrow the dimension",
     statement="For independent, centred {q} and {k} with covariance matrices {sigma_q} and {sigma_k}, "
     "{trace}; with unit variances and correlation {rho} between any two components of a vector, it is "
     "{main:end}.",
@@ -69,6 +68,6 @@ CLAIM = Claim(
     "fewer directions than they have components; with a correlation of one quarter the variance at "
     "{variance-d64:d_k} dimensions is {variance-d64:prediction}, about five times too much for the root. "
     "What counts is not {d_k} but {trace:end}, which can be measured.",
-    symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K, "rho": rho, "counted_once": COUNTED_ONCE},
+    symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K},
     assumptions=assume(mixed="Query and key of any covariances are what matrices make of such components."),
 )

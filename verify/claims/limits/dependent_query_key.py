@@ -1,4 +1,4 @@
-"""The variance of a score whose query and key are jointly normal and depend on each other."""
+"""The general formula: a query and a key that depend on each other."""
 
 from itertools import product
 
@@ -10,8 +10,7 @@ from verify.spec import Sum, Var, Wrong, a, algebra, assume, cite, d, i, l, m, m
 from verify.spec import of_deviation
 
 z, MU_Q, MU_K = Family("z", m, r), Given("mu_q", d), Given("mu_k", d)
-LAWS = {z: normal()}
-"""Query and key are made of the same normal numbers, q = μ_q + Az and k = μ_k + Bz."""
+LAWS = {z: normal()}  # query and key are made of the same normal numbers, q = μ_q + Az and k = μ_k + Bz
 
 
 def _component(mean: Given, matrix: Given, place: Index, name: str = "") -> Expr:
@@ -89,7 +88,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The general formula: a query and a key that depend on each other",
     statement="For jointly normal {q} and {k} with the covariances {C} of {q} with {k}, the variance of "
     "{score} is {main:end}; the mean is {mean:end}.",
     meaning="This formula applies once training has made queries and keys depend on each other. The "

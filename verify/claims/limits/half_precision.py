@@ -1,4 +1,4 @@
-"""Half precision: how often a softmax that does not subtract the largest score overflows."""
+"""In half precision, unscaled scores overflow the exponential."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,8 +17,7 @@ LARGEST, INFINITE = 65504, 65520
 OVERFLOW = log(INFINITE)
 RARE, NEVER = Threshold(Rational(1, 1000)), Threshold(Rational(1, 10**13))
 """The least bound that a sample of affordable size shows for a share of 0; and the bound by the law."""
-b = Symbol("b", positive=True)
-"""A bound that scores exceed."""
+b = Symbol("b", positive=True)  # a bound that scores exceed
 
 
 def derive() -> Chain:
@@ -91,7 +90,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="In half precision, unscaled scores overflow the exponential",
     statement="From a score of {overflow-score} on, about {overflow-score:4}, the exponential is infinite in "
     "half precision, where a number between 65504, the largest, and 65520 is still rounded to 65504. For "
     "standard normal components, {raw-d16:prediction.1%} of the raw scores are above that score at "

@@ -18,8 +18,7 @@ b, w, y = (Symbol(name, real=True) for name in "bwy")
 L, u, v, x = (Symbol(name, positive=True) for name in "Luvx")
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
 """Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric."""
-BELOW = E(Indicator(y - q[a, 1] * k[j, 1]))
-"""The probability that such a product is below y."""
+BELOW = E(Indicator(y - q[a, 1] * k[j, 1]))  # the probability that such a product is below y
 
 
 def density(of: Any) -> Any:
@@ -115,7 +114,6 @@ def experiment(tolerance: float) -> Items:
 
 
 CLAIM = Claim(
-    title="Components without a second moment have no variance to scale",
     statement="The product of two independent standard Cauchy components has the density {main:end} at a "
     "positive {x} and the same at its negative. Its second moment is infinite: no scale gives it unit "
     "variance.",
@@ -125,7 +123,6 @@ CLAIM = Claim(
     "minus ten after division by {root_d}, and as many above ten, which is computed numerically and "
     "measured. In between, Student’s t with three degrees of freedom has a variance, but no fourth moment, "
     "and therefore no standard error for its estimate; this tool leaves such a check undecided.",
-    symbols={"x": x},
     references=cite("springer1979"),
     headline="far-out-after-scaling",
 )

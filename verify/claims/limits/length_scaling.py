@@ -1,4 +1,4 @@
-"""At a fixed scale attention thins out over longer texts; a spread that grows like √(ln n) keeps it."""
+"""Attention dilutes with length unless scores spread like {root_log}."""
 
 from functools import partial
 
@@ -53,20 +53,19 @@ def experiment(derived: Derivation) -> Items:
         yield fact(f"kept-by-n{keys}", what, Float(of_growing(keys), 6))
     checks, curves = {NAME: "growing-n*", r"$\sigma = 1$": "fixed-n*"}, {"exact": of_growing, "": exact}
     wrong, bounds = {"wrong: a fixed spread keeps it": exact(4)}, {"bound: {growing:end}": growing.end}
-    yield Plot("thinning-out", checks, n, curves=curves, bounds=bounds, wrong=wrong, y="{mean}")
+    yield Plot("thinning-out", checks, n, curves=curves, bounds=bounds, wrong=wrong, y="{MEAN}")
 
 
 CLAIM = Claim(
-    title="Attention dilutes with length unless scores spread like {root_log}",
-    statement="At a fixed spread {sigma} of independent normal scores {mean} falls towards zero as the "
+    statement="At a fixed spread {sigma} of independent normal scores {MEAN} falls towards zero as the "
     "number of keys grows; with a spread of twice {spread} it is at least {growing:end} for every {n} from "
     "two on.",
-    meaning="The growing spread leaves {mean} at {kept-by-n4:2} for {kept-n4:n} keys, {kept-by-n1024:2} for "
+    meaning="The growing spread leaves {MEAN} at {kept-by-n4:2} for {kept-n4:n} keys, {kept-by-n1024:2} for "
     "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} frees attention from growth "
     "with the dimension, not from dilution with the length: ten times as many keys share the same weight. "
     "For random scores a spread that grows like {root_log} is enough to prevent it; log-length scaling of "
     "long contexts multiplies scores by a factor that grows with {log} itself. Trained scores are not "
     "random.",
-    symbols={"log": log(n), "root_log": sqrt(log(n)), "mean": MEAN, "spread": sqrt(2 * log(n))},
+    symbols={"log": log(n), "root_log": sqrt(log(n)), "spread": sqrt(2 * log(n))},
     references=cite("chiang2022"),
 )

@@ -1,4 +1,4 @@
-"""Normalised tokens through freshly initialised projections: the variance depends on the initialisation."""
+"""Whether scaled scores start with unit variance is decided by the initialisation."""
 
 from sympy import Expr, Rational, Symbol, sqrt
 
@@ -69,7 +69,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Whether scaled scores start with unit variance is decided by the initialisation",
     statement="Different tokens of squared length {D}, as layer normalisation leaves them, sent through "
     "independent projections with centred entries of variance {v}, have {main}: {fused-xavier-variance} for "
     "Xavier's initialisation of one square matrix, {by-head:end} head by head, {packed-xavier-variance} for "
@@ -79,6 +78,5 @@ CLAIM = Claim(
     "in the variance of scaled scores from {linear-default-variance} to {he-variance}, from a softmax that "
     "starts almost even to one that is already sharp. Changing the initialisation changes the temperature of "
     "attention.",
-    symbols={"D": D, "v": v},
     references=cite("glorot2010", "he2015"),
 )

@@ -1,4 +1,4 @@
-"""The softmax sees the variance within a row, not the total variance."""
+"""The softmax sees the variance within a row, not the total one."""
 
 from sympy import Ge, S, Symbol, sqrt
 
@@ -9,10 +9,8 @@ from verify.spec import over_keys, q, s, score, score_of, sigma_k, sigma_q
 LAWS = {"uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, "normal": {q: NORMAL, k: NORMAL}}
 OF_UNIFORM = {mu_q: S.Half, mu_k: S.Half, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
 """Means and standard deviations of components from U(0, 1)."""
-OTHER = score_of(a, l)
-"""The score of the same query with another key."""
-ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)
-"""The variance of the scores of a query."""
+OTHER = score_of(a, l)  # the score of the same query with another key
+ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)  # the variance of the scores of a query
 WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 
@@ -45,7 +43,7 @@ def experiment(derived: Derivation) -> Items:
             yield Check(check, derived, at, laws=laws, tolerance=2.0, shape=block, control=control)
     says, laws = "rows vary as much as all scores together: here by {value}", LAWS["uniform"]
     yield Wrong("rows-as-the-whole", of="uniform-row-d64", equals=total, laws=laws, says=says)
-    says = "rows vary by {without_means}, whatever the means"
+    says = "rows vary by {WITHOUT_MEANS}, whatever the means"
     yield Wrong("without-means", of="uniform-row-d64", equals=WITHOUT_MEANS, laws=laws, says=says)
     what = "variance over all scores of uniform components in 64 dimensions"
     of_uniform = total.subs(OF_UNIFORM)
@@ -56,7 +54,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The softmax sees the variance within a row, not the total one",
     statement="The scores of one query vary by {main:end} on average; the rest of the total variance, which "
     "is {total:end}, shifts whole rows, and a softmax over a row does not see it. For components uniform "
     "between zero and one, in {uniform-row-d64:d_k} dimensions, the variance within a row is "
@@ -65,5 +62,4 @@ CLAIM = Claim(
     "that comes from the keys' mean does nothing. For centred keys both variances agree. With positive "
     "components, such as those of many demonstrations, the total variance overstates what the softmax "
     "responds to: there by three quarters.",
-    symbols={"without_means": WITHOUT_MEANS},
 )

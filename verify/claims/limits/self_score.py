@@ -1,4 +1,4 @@
-"""A vector's score with itself: mean d_k, variance 2 d_k."""
+"""A vector's score with itself has the dimension as its mean."""
 
 from sympy import S, sqrt
 
@@ -44,12 +44,10 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="A vector's score with itself has the dimension as its mean",
-    statement="For independent components with mean zero, unit variance and kurtosis {kappa}, the score of a "
-    "vector with itself has mean {mean:end} and variance {main:end}; for normal components, in "
+    statement="For independent components with mean zero, unit variance and kurtosis {kappa_q}, the score of "
+    "a vector with itself has mean {mean:end} and variance {main:end}; for normal components, in "
     "{variance-d64:d_k} dimensions, {variance-d64:prediction}.",
     meaning="Where query and key are the same vector, as with tied projections, nothing averages out: the "
     "score is the squared length. Divided by {root_d} it still grows like {root_d}, so that a token’s own "
     "key tends to win. For an independent query and key the variance is the dimension.",
-    symbols={"kappa": kappa_q},
 )

@@ -1,4 +1,4 @@
-"""A sink of score b takes weight from all keys alike: half of it where b is about ln n + ½."""
+"""A sink takes weight from all keys in the same proportion."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,8 +17,7 @@ D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension of the scores; numbers of keys and scores of the sink."""
 b, (x, Z) = Symbol("b", real=True), symbols("x Z", positive=True)
 TOTAL = over_keys(exp(score / sqrt(d)))
-SHARE = Z / (Z + exp(b))
-"""The keys’ weight, Z being the sum of their exponentials; x is that of a single key."""
+SHARE = Z / (Z + exp(b))  # the keys’ weight, Z being the sum of their exponentials; x is that of a single key
 
 
 def derive() -> Chains:
@@ -80,9 +79,8 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="A sink takes weight from all keys in the same proportion",
     statement="A sink of score {b} adds {added} to the sum {Z} that softmax divides by, and multiplies every "
-    "weight by {kept}. Over {n} keys with scaled scores of normal components the keys keep at most "
+    "weight by {SHARE}. Over {n} keys with scaled scores of normal components the keys keep at most "
     "{main:end} of the weight on average: for large {d_k} half where {b} exceeds the logarithm of {n} by "
     "about one half. The keys' weight changes with a score at the rate {slope:end}, {x} being its "
     "exponential.",
@@ -92,6 +90,6 @@ CLAIM = Claim(
     "where sink and keys have half each. To keep its share, a sink must be higher in a longer text, by the "
     "logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each head; "
     "that of a token kept as a sink depends on the query.",
-    symbols={"b": b, "x": x, "Z": Z, "added": exp(b), "kept": SHARE},
+    symbols={"added": exp(b)},
     references=cite("openai2025", "xiao2024"),
 )

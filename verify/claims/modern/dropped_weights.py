@@ -1,4 +1,4 @@
-"""Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
+"""Dropout on weights preserves the mean output; dropping keys does not."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -13,8 +13,7 @@ from verify.spec import n, over_keys, q, score, v
 from verify.spec.arrays import Array
 
 r, first = Symbol("r", positive=True), Symbol("p_1", positive=True)
-z = Family("z", m, n)
-"""Masks: 1 where a query keeps a key, which has probability 1 - r, else 0."""
+z = Family("z", m, n)  # masks: 1 where a query keeps a key, which has probability 1 - r, else 0
 MASKS = {z: Law("mean and mean square 1 − r", (S.One, 1 - r, 1 - r))}
 P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
 
@@ -82,7 +81,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Dropout on weights preserves the mean output; dropping keys does not",
     statement="Weights dropped with probability {r} and divided by the share that is kept leave the mean of "
     "the output as it is and give each of its components the variance {noise:end}: for independent centred "
     "values of one variance that is {share:end} of its mean square. Dropped before softmax, two keys of "
@@ -91,6 +89,5 @@ CLAIM = Claim(
     "key or on a thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped "
     "instead, the weights that remain sum to one again, so no output is too small; but of two weights the "
     "larger becomes smaller on average, and what is learnt under dropout is not what is used without it.",
-    symbols={"r": r, "first": first},
     references=cite("srivastava2014", "li2023"),
 )

@@ -1,4 +1,4 @@
-"""Heads that share their keys: no head's scores change, and those of two heads are not independent."""
+"""Sharing keys among heads leaves the variance of every head's scores unchanged."""
 
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Cov, Derivation, Items, Line
 from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
@@ -46,7 +46,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Sharing keys among heads leaves the variance of every head's scores unchanged",
     statement="For independent standard normal components, a head's scores have variance {main:end} however "
     "many heads share its keys. Scores of two heads with one key are uncorrelated, but not independent: "
     "their squares have covariance {squares:end}, each having variance {square:end}, and so the correlation "

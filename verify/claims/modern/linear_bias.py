@@ -1,4 +1,4 @@
-"""A linear bias adds m²(n² - 1)/12 to the variance of a row over n keys, whatever the scale."""
+"""A linear bias adds to the variance of rows, and more so in longer ones."""
 
 import numpy as np
 from sympy import Rational, S, Symbol, exp, sqrt, tanh
@@ -7,8 +7,7 @@ from verify.spec import ROUNDING, STANDARD, Chain, Chains, Check, Claim, Compute
 from verify.spec import Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
 from verify.spec.arrays import softmax
 
-SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}
-"""The slopes of the first and the third of eight heads."""
+SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}  # the slopes of the first and the third of eight heads
 m, DISTANCE = Symbol("m", positive=True), j - 1
 
 
@@ -59,7 +58,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="A linear bias adds to the variance of rows, and more so in longer ones",
     statement="Let a row's {n} scores be independent with mean zero and standard deviation {sigma}, less a "
     "slope {m} times the distance of the key. Their mean variance within the row is {main:end}; that of "
     "scaled scores of components with mean 0 and variance 1 is the same at {sigma} = 1. Where the scores are "

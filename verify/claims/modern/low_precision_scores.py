@@ -1,4 +1,4 @@
-"""Scores in bfloat16 or 8 bits: the error is in proportion to the score, and what it does to weights."""
+"""Errors of low precision are proportional to the score, so the size of scores matters."""
 
 import math
 from functools import partial
@@ -12,8 +12,7 @@ from verify.spec.arrays import Array, largest_difference, loops, softmax
 from verify.spec.rounding import Rounded, rounded
 from verify.spec.score_law import lengths
 
-BITS = {"bfloat16": 8, "E4M3": 4}
-"""Bits of the significand, with the leading bit."""
+BITS = {"bfloat16": 8, "E4M3": 4}  # bits of the significand, with the leading bit
 CLOSE = np.array([64.75 - 2.0**-20, 64.25 + 2.0**-20])
 """Two scores that bfloat16 does not tell apart: both become 64.5."""
 NUMBERS, BINADE = loops.fixed_normals(4096), np.linspace(1, 2, 4097)
@@ -21,8 +20,7 @@ IN_HALF: Array = NUMBERS.astype(np.float16).astype(float)
 b, e, h = symbols("b e h", integer=True)
 x, s = symbols("x s", real=True)
 c, epsilon, R, t = symbols("c epsilon R t", positive=True)
-SPACING = 2 ** (e + 1 - b)
-"""Of the numbers of b significant bits from 2^e up to 2^(e + 1)."""
+SPACING = 2 ** (e + 1 - b)  # of the numbers of b significant bits from 2^e up to 2^(e + 1)
 
 
 def derive() -> Chains:
@@ -135,7 +133,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Errors of low precision are proportional to the score, so the size of scores matters",
     statement="Rounded to {b} significant bits a score moves by at most {half:end} of itself; at a score of "
     "{spacing-bfloat16:at} bfloat16 has a spacing of {spacing-bfloat16:prediction}, E4M3 one of "
     "{spacing-e4m3:prediction}. If all scores of a row move by at most {epsilon}, a weight moves by at most "
@@ -145,6 +142,5 @@ CLAIM = Claim(
     "rounded before they are scaled or after hardly matters, for the error is in proportion to the score. "
     "What helps is a small score at the softmax.",
     assumptions=assume(nearest="To nearest, ties to even, within a format’s normal numbers."),
-    symbols={"b": b, "epsilon": epsilon},
     references=cite("kalamkar2019", "micikevicius2022"),
 )

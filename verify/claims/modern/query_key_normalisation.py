@@ -1,4 +1,4 @@
-"""Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
+"""Normalised queries and keys need the root of the dimension as a factor, not as a divisor."""
 
 from functools import partial
 
@@ -12,8 +12,7 @@ from verify.spec.arrays import loops
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
 
 LENGTHS = Dot(q, a, q, a) * Dot(k, j, k, j)
-COSINE = score / sqrt(LENGTHS)
-"""The score of a query and a key over both lengths."""
+COSINE = score / sqrt(LENGTHS)  # the score of a query and a key over both lengths
 h = Symbol("h", positive=True, integer=True)
 ROTATION = of_normals("rotation")
 
@@ -98,9 +97,8 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Normalised queries and keys need the root of the dimension as a factor, not as a divisor",
     statement="For independent standard normal components the score of the query and the key over their "
-    "lengths, {cosine}, has mean zero, variance {variance:end} and fourth moment {fourth-moment:end}; in "
+    "lengths, {COSINE}, has mean zero, variance {variance:end} and fourth moment {fourth-moment:end}; in "
     "more than one dimension its square has a Beta law. So {root_d} times it has unit variance, and never "
     "exceeds {root_d}.",
     meaning="A normalised score is a cosine, which gets smaller as dimensions are added, not larger. "
@@ -108,6 +106,6 @@ CLAIM = Claim(
     "by a learnt factor instead, or normalise to length {root_d} and keep the divisor, which amounts to the "
     "same, or nearly so if the mean is also subtracted; a gain on both vectors multiplies scores and their "
     "bound by its square.",
-    symbols={"cosine": COSINE, "left": d**-2},
+    symbols={"left": d ** (-2)},
     references=cite("henry2020", "dehghani2023"),
 )

@@ -1,4 +1,4 @@
-"""Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
+"""Rotary positions leave the variance of scores unchanged and rotate their mean."""
 
 from functools import partial
 
@@ -95,7 +95,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Rotary positions leave the variance of scores unchanged and rotate their mean",
     statement="Turning pairs of components by an angle in proportion to the position keeps every length, and "
     "positions enter scores through their distance alone. For independent components, with one variance for "
     "all of a vector and any means, the variance of a score is the same at every distance; its mean is that "
@@ -105,6 +104,6 @@ CLAIM = Claim(
     meaning="The divisor {root_d} needs no change for rotary positions at the start of training. What "
     "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys have "
     "means. Where a pair is correlated in both, the variance depends on the distance too.",
-    symbols={"rho": rho, "theta": theta[g], "t": t},
+    symbols={"theta": theta[g]},
     references=cite("su2021"),
 )

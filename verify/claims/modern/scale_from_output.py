@@ -1,4 +1,4 @@
-"""The scale can be read off the output of attention, with an error that scores and values decide."""
+"""The scale of attention can be inferred from its output."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -103,7 +103,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The scale of attention can be inferred from its output",
     statement="The output of a row changes with its scale {c} at the rate {main:end}, the covariance of "
     "scores and values under the weights. Two weights whose scores differ give it as {inverse:start}; with "
     "independent centred errors of standard deviation {tau} in the output’s entries, least squares gives it "
@@ -113,6 +112,6 @@ CLAIM = Claim(
     "with the scale, the more precise the result; that small errors have effects of first order only is "
     "measured. Where all scores or all values of a row are alike, or its weights have frozen, nothing can be "
     "inferred, and the standard error says so.",
-    symbols={"c": c, "tau": tau, "slope": g[f]},
+    symbols={"slope": g[f]},
     assumptions=assume(known_inputs="Queries, keys, values and mask are those that were used."),
 )

@@ -1,4 +1,4 @@
-"""A soft cap: c·tanh(s/c) bounds scores, takes little variance where they are small, and damps gradients."""
+"""A soft cap bounds scores and costs hardly any variance while they are small beside it."""
 
 from functools import partial
 
@@ -72,8 +72,7 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="A soft cap bounds scores and costs hardly any variance while they are small beside it",
-    statement="Capped scores {capped} stay within {c} of zero. Whatever the law of {s}, the cap takes at "
+    statement="Capped scores {CAPPED} stay within {c} of zero. Whatever the law of {x}, the cap takes at "
     "most {most} of their mean square: of scaled scores of normal components {main:end}, and nearly as much "
     "where {c} is large. It multiplies the gradient of each score by {slope:end}.",
     meaning="A cap of {lost-c32:c}, as in practice, takes {lost-c32:prediction.1%} of the variance of scaled "
@@ -82,6 +81,6 @@ CLAIM = Claim(
     "takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series in the "
     "inverse cap fails for small caps: at one standard deviation its first two terms are far off.",
     headline="lost-c32",
-    symbols={"c": c, "s": x, "capped": CAPPED, "most": E(2 * x**4 / (3 * c**2))},
+    symbols={"most": E(2 * x**4 / (3 * c**2))},
     references=cite("gemma2024"),
 )

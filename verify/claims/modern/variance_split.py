@@ -1,4 +1,4 @@
-"""The variance of scores has a part within rows, which softmax sees, and a part between, which it cannot."""
+"""The variance of scores has a part that softmax sees and a part that it cannot."""
 
 from functools import partial
 
@@ -78,7 +78,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The variance of scores has a part that softmax sees and a part that it cannot",
     statement="For independent {q} and {k} with means {mu_q}, {mu_k} and covariances {sigma_q}, {sigma_k}, "
     "{main:start} is the sum of the scores’ mean variance within a row, {within:end}, and the variance of "
     "the rows’ means, {between:end}, by which whole rows are shifted.",

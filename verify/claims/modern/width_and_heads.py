@@ -1,4 +1,4 @@
-"""With several heads the width of a head sets the scale, not that of the model, nor a padded width."""
+"""With several heads, the scale depends on the width of one head."""
 
 from sympy import Symbol, sqrt
 
@@ -45,7 +45,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="With several heads, the scale depends on the width of one head",
     headline="variance-head",
     statement="With {h} heads of {d_k} dimensions each, dividing a head’s scores by {root_d} leaves their "
     "variance at {main:end}, by the root of all dimensions together at {model:end}, by that of the number of "
@@ -54,5 +53,4 @@ CLAIM = Claim(
     "scale, however wide the model is and however a kernel pads it. No error is raised when the widths are "
     "mixed up: divided by the root of the model’s width, attention starts out nearly even, by that of the "
     "number of heads, sharp.",
-    symbols={"h": h, "e": e},
 )

@@ -1,4 +1,4 @@
-"""YaRN's temperature: a factor (0.1 ln s + 1)² on scores, and what it does to rows s times as long."""
+"""YaRN's factor slows the spreading of attention over longer rows."""
 
 from collections.abc import Callable
 from functools import partial
@@ -64,24 +64,22 @@ def experiment(derived: Derivation) -> Items:
     for name, power in powers.items():
         yield fact(name, name.replace("-", " "), exp(power))
     bounds, wrong = {"without the factor": exact(E(squares(SCALED)))}, {"as in training": exact(SQUARES)(1)}
-    plot = partial(Plot, x="length of a row over that in training, {s}", y="{sum}", span=(1, LAST_LENGTH))
-    curves = {"integrated": exact(SQUARES)}
+    x, curves = "length of a row over that in training, {longer}", {"integrated": exact(SQUARES)}
+    plot = partial(Plot, x=x, y="{SQUARES}", span=(1, LAST_LENGTH))
     yield plot("effective", "squares-*", longer, curves=curves, bounds=bounds, wrong=wrong)
 
 
 CLAIM = Claim(
-    title="YaRN's factor slows the spreading of attention over longer rows",
     statement="With YaRN’s factor on scaled scores, {main}: {variance-s4:prediction.3} at $s = 4$ and "
     "{variance-s64:prediction.3} at 64. Of many keys, {n}, attention with normal scores of deviation {sigma} "
-    "spreads over about one in {many:end}. For {n} proportional to {s} that is {many-keys-s64:2} times as "
-    "many at $s = 64$ as at $s = 1$, not 64; at no {s} more than {most-keys:2} times, and no fewer than at "
-    "$s = 1$ for {s} up to {longest-row:3}.",
+    "spreads over about one in {many:end}. For {n} proportional to {longer} that is {many-keys-s64:2} times "
+    "as many at $s = 64$ as at $s = 1$, not 64; at no {longer} more than {most-keys:2} times, and no fewer "
+    "than at $s = 1$ for {longer} up to {longest-row:3}.",
     meaning="Without the factor a row 64 times as long spreads its attention over 64 times as many keys. The "
     "factor takes most of that back: to keep the number, the variance would have to be {grows:end}, {ell} "
-    "being the logarithm of {s}. With few keys it takes less: as they grow from {squares-s1:n} to "
-    "{squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls from {squares-s1:prediction.2} to "
+    "being the logarithm of {longer}. With few keys it takes less: as they grow from {squares-s1:n} to "
+    "{squares-s16:n}, in {squares-s1:d_k} dimensions, {SQUARES} falls from {squares-s1:prediction.2} to "
     "{squares-s16:prediction.2}, by a factor of more than {many-keys-s16:2}. It was fitted to trained "
     "models, whose scores are not random.",
-    symbols={"s": longer, "ell": ell, "sum": SQUARES},
     references=cite("peng2024"),
 )

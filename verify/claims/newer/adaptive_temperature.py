@@ -1,4 +1,4 @@
-"""Adaptive temperature: the published factor on scores peaks, and is switched off for long texts."""
+"""The published adaptive temperature switches itself off in long texts."""
 
 import math
 from functools import partial
@@ -90,7 +90,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The published adaptive temperature switches itself off in long texts",
     statement="Adaptive temperature multiplies the scores of a row by a polynomial in its entropy {H}, or by "
     "one where the polynomial is smaller. The polynomial is bounded: {main}. It exceeds one for {H} between "
     "{begins:prediction.4} and {ceases:prediction.4} nats; outside this range, whose ends are rounded, it is "
@@ -103,6 +102,5 @@ CLAIM = Claim(
     "{factor-n1024:estimate.3} for {factor-n1024:n}, where one takes its place. For {factor-n1024:n} equal "
     "weights it would be {even-n1024:3}.",
     headline="factor-n1024",
-    symbols={"H": H},
     references=cite("velickovic2025"),
 )

@@ -1,4 +1,4 @@
-"""Scores within a range R: at least n/cosh²(R/2) effective keys, and at most R²/8 of entropy lost."""
+"""Scores within a fixed range spread attention over at least a fixed share of the keys."""
 
 from functools import partial
 
@@ -79,7 +79,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Scores within a fixed range spread attention over at least a fixed share of the keys",
     statement="Let the scores of a row of {n} keys lie within a range {R}. The sum of the squared weights is "
     "at most {squares:end}, so the effective number of keys is at least {n} divided by {part}, and the "
     "entropy falls short of that of an even spread by at most {main:end}.",
@@ -89,6 +88,6 @@ CLAIM = Claim(
     "queries and keys normalised to length one and their products multiplied by a gain, scores lie between "
     "the gain and its negative, so the range is at most twice the gain: a head with a small gain can do "
     "little but average.",
-    symbols={"R": R, "part": cosh(R / 2) ** 2},
+    symbols={"part": cosh(R / 2) ** 2},
     references=cite("hoeffding1963", "velickovic2025"),
 )

@@ -1,4 +1,4 @@
-"""Tokens with cosines ρ and scores γ·ln n: attention on oneself survives only for γ above 1/(1 - ρ)."""
+"""How fast scores must grow with length depends on how similar the tokens are."""
 
 from functools import partial
 
@@ -60,7 +60,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="How fast scores must grow with length depends on how similar the tokens are",
     statement="Let {n} tokens of length one have the same cosine {rho} with each other, at least zero and "
     "below one, and let the scores be the cosines times {gamma} times the logarithm of {n}. A token gives "
     "itself the weight {main:end}. For {product} above one by {eps}, this is at least {above:end}, which "
@@ -72,6 +71,6 @@ CLAIM = Claim(
     "{own-n16-c0:gamma=}, one of a hundred million tokens puts a weight of {large-c0:3} on itself if tokens "
     "are orthogonal, and of {large-c30:3} at that cosine. The tokens of a trained network do not all share "
     "one cosine.",
-    symbols={"rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": eps},
+    symbols={"product": gamma * (1 - rho), "eps": eps},
     references=cite("chen2025"),
 )

@@ -1,4 +1,4 @@
-"""Differential attention p - λr: the noise of a weight can fall, its noise over its mean never does."""
+"""Differential attention can lower the noise of a weight, but never relative to its mean."""
 
 import math
 from functools import partial
@@ -107,7 +107,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Differential attention can lower the noise of a weight, but never relative to its mean",
     statement="Let two attention maps have weights of equal means and variances with correlation {rho}, as "
     "those of standard normal scores have, and let {factor} times the second be subtracted from the first. "
     "The mean of a weight, and so the sum of a row, is multiplied by {mean:end} and the variance of a weight "
@@ -121,6 +120,5 @@ CLAIM = Claim(
     "{many:n}, and to {many-keys:4} if weights are correlated like exponentials, as they are for very many "
     "keys. Any gain has to come from training, which can make the two maps differ where it matters; random "
     "maps show none of it.",
-    symbols={"rho": rho, "factor": factor},
     references=cite("ye2025"),
 )

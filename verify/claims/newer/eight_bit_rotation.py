@@ -1,4 +1,4 @@
-"""A rotation of queries and keys changes no score; what eight bits lose depends on the format."""
+"""Rotating queries and keys changes no score, and helps eight-bit formats with uniform steps."""
 
 import itertools
 import math
@@ -18,8 +18,7 @@ from verify.spec.rounding import rounded
 
 theta, e = symbols("theta e", real=True)
 h = Symbol("h", positive=True)
-WIDTH = 64
-"""The number of components."""
+WIDTH = 64  # the number of components
 TURNS = {
     "unrotated": np.eye(WIDTH),
     "rotated": np.where(np.arange(WIDTH) % 3 == 0, -1.0, 1.0)[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH),
@@ -143,7 +142,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Rotating queries and keys changes no score, and helps eight-bit formats with uniform steps",
     statement="Rotating two components of queries and keys by {theta} leaves their contribution to a score "
     "unchanged: {main}; and every rotation of all components is a product of such rotations. With steps of "
     "{h}, an error that is uniform within half a step has mean square {step:end}; a uniform format takes its "
@@ -161,6 +159,5 @@ CLAIM = Claim(
     "{outputs-e4m3-n256:n} keys; the published gain of {published:2} also concerns outputs, over longer "
     "rows.",
     headline="scores-int8-n32",
-    symbols={"theta": theta, "h": h},
     references=cite("shah2024"),
 )

@@ -1,4 +1,4 @@
-"""Sequential sums in p bits stop growing at 2^p: 256 in bfloat16, whatever follows."""
+"""In low precision, a sum of weights stops growing however many keys follow."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -94,7 +94,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="In low precision, a sum of weights stops growing however many keys follow",
     statement="Let terms be at most two to the power {h}, and let each partial sum be rounded to {b} "
     "significant bits before the next term is added. From two to the power {both} on, half the spacing of "
     "representable numbers is {half:end}; a partial sum up to there plus one term is at most {main:end}, "
@@ -110,6 +109,6 @@ CLAIM = Claim(
     "programs sum in single precision.",
     assumptions=assume(nearest="Sums are rounded to the nearest number, ties to even, and none overflows."),
     headline="bfloat16-ones",
-    symbols={"h": h, "b": b, "both": b + h},
+    symbols={"both": b + h},
     references=cite("kalamkar2019", "higham1993"),
 )

@@ -1,4 +1,4 @@
-"""Any reference gives the same weights; where it lags by t at most, partial sums reach 1 + (n - 1)eᵗ."""
+"""One-pass softmax may let its reference lag, within a bound."""
 
 import math
 from collections.abc import Mapping
@@ -13,8 +13,7 @@ from verify.spec import at_most, cite, d_v, j, m, n, over_keys, s, v
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax
 from verify.spec.rounding import rounded
 
-LAG = 8 * log(2)
-"""The published threshold, 8 in powers of two."""
+LAG = 8 * log(2)  # the published threshold, 8 in powers of two
 SPREADS, THRESHOLDS, KEYS, RANGE = (1, 3), (1, 2, 4), 64, 128
 SCORES = 3 * loops.fixed_normals(64, 128)
 r, (R, t), x = Symbol("r", real=True), symbols("R t", positive=True), Family("x", m, n)
@@ -107,7 +106,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="One-pass softmax may let its reference lag, within a bound",
     statement="Subtracting any reference {r} from all scores leaves the weights unchanged: {cancels}. While "
     "no score exceeds the stored reference, which is a score itself, by more than {t}, every partial sum of "
     "{n} exponentials is at most {main:end}.",
@@ -120,6 +118,5 @@ CLAIM = Claim(
     "if the reference is the maximum, and is rounded like all others if the reference lags. At the published "
     "threshold and with {cost-s1:n} keys, the mean squared error is {cost-s1:estimate±} times as large for "
     "scores of standard deviation 1, and {cost-s3:estimate±} times for one of 3.",
-    symbols={"r": r, "t": t},
     references=cite("milakov2018", "dao2022", "zadouri2026"),
 )

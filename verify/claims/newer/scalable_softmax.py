@@ -1,4 +1,4 @@
-"""Scores times s·ln n: a lead beyond 1/s keeps its weight however many the keys, a shorter lead fades."""
+"""Multiplying scores by the logarithm of the length preserves a lead that is large enough."""
 
 from functools import partial
 from itertools import product
@@ -20,8 +20,7 @@ KEYS, LEVELS, WIDTH = (10, 100, 1000), (100, 1000, 10_000), Rational(1, 5)
 DRAWN, AT_LEAD = n ** (-factor * (g + (R - g) * x[a, j])), n ** (-factor * g)
 LEADER = E(1 / (1 + Sum(DRAWN, (j, 2, n))))
 LEAST, MOST = 1 / (1 + (n - 1) * AT_LEAD), 1 / (1 + (n - 1) * n ** (-factor * R))
-PLAIN = exp(g) / (n - 1 + exp(g))
-"""The weight of a leader among keys that are all alike, without a factor."""
+PLAIN = exp(g) / (n - 1 + exp(g))  # the weight of a leader among keys that are all alike, without a factor
 
 
 def derive() -> Chains:
@@ -80,7 +79,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Multiplying scores by the logarithm of the length preserves a lead that is large enough",
     statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and let one "
     "key lead all others by between {g} and {R}. Its weight is at least {main:end} and at most {most:end}. "
     "If it leads all others by exactly {g}, its weight is at least {above:end}, which tends to one, for "

@@ -1,4 +1,4 @@
-"""QK-clip: weights of queries and keys times √γ bring the largest score to τ, and bound none from below."""
+"""Clipping queries and keys acts as a temperature, and bounds scores on one side only."""
 
 from functools import partial
 
@@ -74,7 +74,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Clipping queries and keys acts as a temperature, and bounds scores on one side only",
     statement="Multiplying both queries and keys by the square root of {gamma} turns every score into "
     "{main:end}. If {top}, the largest score of some inputs, exceeds the level {tau}, and {gamma} is {tau} "
     "over {top}, their largest score becomes {largest:end}. The ratio of two weights becomes {ratio:end}: "
@@ -87,6 +86,5 @@ CLAIM = Claim(
     "all draws at a level of {below-t4:tau}, in {below-t8:estimate.2%} at {below-t8:tau} and in "
     "{below-t12:estimate.2%} at {below-t12:tau}. This does softmax no harm, since such keys get little "
     "weight; in a low-precision format they may still overflow.",
-    symbols={"gamma": gamma, "tau": tau, "top": top},
     references=cite("kimi2025"),
 )

@@ -1,4 +1,4 @@
-"""Sigmoid attention with bias -ln n: a row's sum tends to E eˢ, not to 1, and is bounded on both sides."""
+"""Sums of rows of sigmoid attention tend not to one, but to the mean exponential of a score."""
 
 from sympy import Integral, Limit, Rational, S, Symbol, exp, lambdify, oo, pi, sqrt, symbols
 
@@ -11,8 +11,7 @@ KEYS, NEAR = (4, 64, 1024), Within(0.5, fixed=True)
 x, c, r = symbols("x c r", positive=True)
 z = Symbol("z", real=True)
 TERM = exp(sigma * s[a, j])
-SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))
-"""A sigmoid of s - ln n is x/(n + x) with x = eˢ."""
+SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))  # a sigmoid of s - ln n is x/(n + x) with x = eˢ
 MEAN, SQUARE = exp(sigma**2 / 2), exp(2 * sigma**2)
 """Mean and mean square of the exponential of a normal score."""
 
@@ -105,12 +104,11 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Sums of rows of sigmoid attention tend not to one, but to the mean exponential of a score",
     statement="Let each of {n} weights be the sigmoid of a score minus the logarithm of {n}, and let all "
     "scores be {sigma} times numbers of one law. The mean sum of a row is at most {main:end}. On condition "
     "that the exponential of a score has a finite mean square, the mean sum is at least {below:end}, and "
     "tends to {limit:end} as {n} grows. For standard normal numbers, the mean of the exponential raised to "
-    "the power {power} is {moment:end}.",
+    "the power {r} is {moment:end}.",
     meaning="The bias keeps the sum from growing with the length, and no more: for standard normal scores "
     "the sum is {sum-n64:prediction.4} for {sum-n64:n} keys, {sum-n1024:prediction.4} for {sum-n1024:n}, and "
     "tends to {normal:5}, not to one. For scaled scores of normal components the mean square is finite in "
@@ -120,6 +118,5 @@ CLAIM = Claim(
     "of a row follows the spread of its scores, so a change of scale changes this sum, which softmax keeps "
     "at one.",
     headline="sum-n1024",
-    symbols={"power": r},
     references=cite("ramapuram2025"),
 )

@@ -1,4 +1,4 @@
-"""The second singular value of attention's weights: like n^(-½) for independent scores, not for q·k."""
+"""The second singular value of attention falls far less where scores come from queries and keys."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -75,7 +75,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The second singular value of attention falls far less where scores come from queries and keys",
     statement="For normal scores of variance {v}, the variance of their exponentials over the squared mean "
     "is {main:end}.",
     meaning="A matrix of weights averages tokens; its second singular value governs what is left of their "
@@ -87,6 +86,6 @@ CLAIM = Claim(
     "{least-shared-n64:estimate.3}, because few dimensions leave a pattern that more keys do not average "
     "away. All but the ratio is measured only.",
     headline="least-shared-n64",
-    symbols={"v": v, "variance": SPREAD**2},
+    symbols={"variance": SPREAD**2},
     references=cite("naitsaada2025"),
 )

@@ -1,4 +1,4 @@
-"""Bounded scores must disperse: within a range R no weight of n keys leaves 1/(1 + (n - 1)e^(±R))."""
+"""Within a fixed range of scores, attention spreads over all keys as their number grows."""
 
 from functools import partial
 
@@ -73,7 +73,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Within a fixed range of scores, attention spreads over all keys as their number grows",
     statement="If no two scores of a row of {n} keys differ by more than {R}, every weight is at least "
     "{least:end} and at most {main:end}. Rows with two levels of scores attain these bounds. Both tend to "
     "zero as {n} grows: bounded scores cannot keep attention on one key.",
@@ -82,6 +81,6 @@ CLAIM = Claim(
     "A published bound, {loose}, gives {published:3} for the latter: it is true, but attained only if all "
     "scores are equal. Networks with bounded inputs have bounded scores, so a head that must find one token "
     "among more and more needs scores that grow.",
-    symbols={"R": R, "loose": exp(R) / n},
+    symbols={"loose": exp(R) / n},
     references=cite("velickovic2025"),
 )

@@ -1,4 +1,4 @@
-"""Softmax moves by at most half the change of its scores, and two equal scores attain that."""
+"""Softmax moves by at most half as much as its scores."""
 
 from functools import partial
 
@@ -80,7 +80,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Softmax moves by at most half as much as its scores",
     statement="The absolute values in a row or a column of the Jacobian of softmax sum to twice {slope}, "
     "hence to at most {main:end}; and for any vector {x} its quadratic form satisfies {form}. So softmax has "
     "Lipschitz constant one half in the maximum norm, the sum norm and the Euclidean norm.",

@@ -1,4 +1,4 @@
-"""Softpick: half of all weights are 0, and a row of many keys sums to less than 1, by the scores' spread."""
+"""Softpick gives half of the keys no weight, and its rows sum to less than one."""
 
 import math
 import numpy as np
@@ -13,10 +13,8 @@ y = Symbol("y", real=True)
 DENSITY = exp(-(y**2) / 2) / sqrt(2 * pi)
 ABOVE = exp(sigma * s[a, j]) - 1
 POSITIVE, SIZE = Max(ABOVE, 0), Abs(ABOVE)
-TOTAL = E(over_keys(POSITIVE) / over_keys(SIZE))
-"""The mean sum of the weights of a row."""
-ZERO = 1 - E(Indicator(s[a, j]))
-"""The share of weights that are 0: those of scores that are not positive."""
+TOTAL = E(over_keys(POSITIVE) / over_keys(SIZE))  # the mean sum of the weights of a row
+ZERO = 1 - E(Indicator(s[a, j]))  # the share of weights that are 0: those of scores that are not positive
 
 
 def derive() -> Chains:
@@ -78,7 +76,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Softpick gives half of the keys no weight, and its rows sum to less than one",
     headline="sum-n1024",
     statement="Softpick divides the positive part of a score’s exponential minus one by the sum of the "
     "absolute values of these differences over the row. For centred normal scores of standard deviation "

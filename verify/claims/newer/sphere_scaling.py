@@ -1,4 +1,4 @@
-"""Keys uniform on a sphere: the nearest stands out only if scores grow like n^(2/(d - 1)), not like ln n."""
+"""For keys on a sphere, scores that grow like the logarithm of the length are not enough."""
 
 from sympy import Eq, Float, Integral, Rational, S, erf, exp, sqrt, symbols
 
@@ -9,8 +9,7 @@ from verify.spec import fact, integral, j, k, l, m, n, normal, over_keys, q, sco
 
 beta, v, w = symbols("beta v w", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20
-OTHERS = {2: Rational(1, 8), 5: S.One}
-"""Dimensions but three, and the scale over n^(2/(d - 1)) there."""
+OTHERS = {2: Rational(1, 8), 5: S.One}  # dimensions but three, and the scale over n^(2/(d - 1)) there
 z = Family("z", m, n)
 LAWS = {**NORMAL_COMPONENTS, z: normal()}
 COSINE = score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j))
@@ -70,7 +69,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="For keys on a sphere, scores that grow like the logarithm of the length are not enough",
     statement="Let {n} keys be uniform on the sphere in three dimensions, and let scores be {beta} times "
     "their cosines with one query. The mean of the largest weight is at least {main:end}.",
     meaning="The more keys lie on the sphere, the closer the nearest are to a query and to each other. To "
@@ -82,6 +80,6 @@ CLAIM = Claim(
     "like the power {power-d2:3} in two dimensions, {power-d3:3} in three, {power-d4:3} in four and "
     "{power-d5:3} in five. In nine dimensions it is still {power-d9:3}, in seventeen {power-d17:3}: these "
     "lengths are too short for the power to show.",
-    symbols={"beta": beta, "d": d, "power": 2 / (d - 1)},
+    symbols={"power": 2 / (d - 1)},
     references=cite("chen2025"),
 )

@@ -1,4 +1,4 @@
-"""The four steps of attention compute its definition, with and without a mask."""
+"""Four steps, with an optional mask, compute attention."""
 
 from functools import partial
 
@@ -88,7 +88,6 @@ def experiment() -> Items:
 
 
 CLAIM = Claim(
-    title="Four steps, with an optional mask, compute attention",
     statement="Product of queries and keys, scale, optional mask, softmax over the keys, product with the "
     "values: each entry of the result is {main:end}, over the keys that the mask leaves, and the weights of "
     "every row sum to one.",

@@ -1,4 +1,4 @@
-"""The shapes of attention's matrices, from tokens to output."""
+"""Shapes: from three tokens to a three by three score matrix."""
 
 from itertools import product
 from typing import Any
@@ -91,7 +91,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Shapes: from three tokens to a three by three score matrix",
     statement="{T} tokens of width {D} and weights of {D} rows and {d_k} columns give queries and keys of "
     "{rows-of-queries:end} rows and {columns-of-queries:end} columns and {rows-of-scores:end} by "
     "{columns-of-scores:end} scores, each a sum of {d_k} products; with values of width {d_v} the output is "
@@ -101,5 +100,4 @@ CLAIM = Claim(
     meaning="The dimension under the root is the number of columns of queries and keys, {d_k}. It is neither "
     "the width of the tokens nor their number, and often much smaller: {query-columns} where the embedding "
     "has {queries-rows:width}. It is the embedding's dimension where there is one head as wide as that.",
-    symbols={"T": T, "D": D},
 )

@@ -1,4 +1,4 @@
-"""All entries of a score matrix have variance d_k; those of a row are uncorrelated, not independent."""
+"""Every entry of a score matrix has the dimension as its variance; a row's entries are dependent."""
 
 from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Cov, Derivation, E, Items, Var, Within
 from verify.spec import Wrong, a, algebra, b, cite, d, j, l, m, moments, n, score, score_of
@@ -55,7 +55,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Every entry of a score matrix has the dimension as its variance; a row's entries are dependent",
     statement="For independent standard normal components, every entry of a score matrix has the variance "
     "{main:end}. Two entries that share a query are uncorrelated, but their squares have covariance "
     "{squares:end}; the squares of entries that share neither are uncorrelated.",

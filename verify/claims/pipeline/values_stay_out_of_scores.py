@@ -1,4 +1,4 @@
-"""The values have no part in the scores' variance."""
+"""The values have no part in the scores."""
 
 from verify.spec import EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Chain, Check, Claim, Cov, Derivation, Dot, E
 from verify.spec import Indicator, Items, Plot, Var, Within, Wrong, algebra, d, d_v, j, k, m, moments, n, q
@@ -54,7 +54,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The values have no part in the scores",
     statement="{main} whatever the values' law and dimension; where values are independent of queries and "
     "keys, squared scores and values are uncorrelated, and scores whose values are long vary as all do.",
     meaning="The variance of a score comes from the dimension of queries and keys alone. Values are averaged "

@@ -1,4 +1,4 @@
-"""The exact density of a score of normal components."""
+"""The exact law of a score."""
 
 from functools import cache
 from itertools import pairwise
@@ -78,12 +78,10 @@ def figures(findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="The exact law of a score",
     statement="For independent standard normal components, {score} has the density {main:end} at positive "
     "{z}; at negative ones measurement finds the mirror image.",
     meaning="A score is not normal, even when its components are: in one dimension its density has an "
     "infinite peak at 0 and heavier tails, in two it is the Laplace density, and it approaches the normal "
     "one only as dimensions are added. Intervals for normal data are invalid for scores of few dimensions.",
-    symbols={"z": z},
     references=cite("dlmf"),
 )

@@ -1,4 +1,4 @@
-"""E|q·k| grows like the root of the dimension."""
+"""The size of a typical score grows like the root of the dimension."""
 
 from sympy import Abs, Integral, gamma, oo, pi, sqrt
 
@@ -56,7 +56,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The size of a typical score grows like the root of the dimension",
     statement="For independent standard normal components, {main}, which approaches {above:end} from below "
     "and is at least {below:end}.",
     meaning="Scores grow, but not because vectors with more components align: their mean stays 0. What grows "

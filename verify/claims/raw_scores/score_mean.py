@@ -1,4 +1,4 @@
-"""E[q·k] = 0 for independent centred components."""
+"""Scores average to zero."""
 
 from fractions import Fraction
 
@@ -32,7 +32,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Scores average to zero",
     statement="For independent centred components, {main} in every dimension.",
     meaning="Scores balance out around 0: what grows with the dimension is their spread, not their mean. "
     "Only one of the two vectors need be centred. Where neither is (say, after a ReLU), the mean grows like "

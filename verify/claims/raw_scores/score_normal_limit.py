@@ -1,4 +1,4 @@
-"""Scores become normal as the dimension grows, at the rate 1/d_k."""
+"""Scores become normal as the dimension grows."""
 
 from functools import cache
 
@@ -11,8 +11,7 @@ from verify.spec import Items, Plot, Var, Within, Wrong, a, algebra, d, i, j, k,
 from verify.spec import of_probability, q, score
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
-NEAR, FAR = 1000, 2000
-"""Dimensions in which the distance is computed from the exact law to tell its rate."""
+NEAR, FAR = 1000, 2000  # dimensions in which the distance is computed from the exact law to tell its rate
 x = Symbol("x", positive=True)
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
 """Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
@@ -103,7 +102,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Scores become normal as the dimension grows",
     statement="For independent standard normal components, {score} has the third moment {third:end} and the "
     "kurtosis {main:end}, where a normal number has 3. For positive {x}, the probability that it lies {x} "
     "standard deviations or more below 0 is less than a normal number’s by {distance:end} to first order in "
@@ -113,5 +111,4 @@ CLAIM = Claim(
     "below any given value is off by about 0.002 at most, that of lying between two values by twice as much. "
     "Formulas that take scores as normal are approximations of this quality, worse in few dimensions and, "
     "relative to what is left there, in the far tails.",
-    symbols={"x": x},
 )

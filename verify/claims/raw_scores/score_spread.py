@@ -1,4 +1,4 @@
-"""The histogram of scores widens with the dimension."""
+"""Histograms of scores widen with the dimension."""
 
 import math
 from collections.abc import Iterator
@@ -23,8 +23,7 @@ EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
 """The ends of the bins of the histograms, in standard deviations from the mean."""
 CELLS = 2048  # into which (0, 1) is cut to convolve the law of a product numerically
 u, v = (Symbol(name, positive=True) for name in "uv")
-PRODUCT = u - u * log(u)
-"""P(xy ≤ u) for independent x and y from U(0, 1)."""
+PRODUCT = u - u * log(u)  # P(xy ≤ u) for independent x and y from U(0, 1)
 SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
 LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
 DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
@@ -129,7 +128,6 @@ def figures(findings: Findings) -> Iterator[Figure]:
 
 
 CLAIM = Claim(
-    title="Histograms of scores widen with the dimension",
     statement="Let all components be independent, those of queries with one law and those of keys with "
     "another, both of finite variance. Then {main}, and as the dimension grows, the share of scores at most "
     "{x} standard deviations above their mean tends to {limit:end}, which is 95% at "
@@ -141,5 +139,4 @@ CLAIM = Claim(
     "ones between 0 and 1, {uniform-point-d3:prediction.2} in 3, {uniform-point-d100:prediction.3} in 100 "
     "and {uniform-point-d1000:prediction.3} in 1000. Where components have a mean, the whole histogram moves "
     "as well, in proportion to the dimension.",
-    symbols={"x": x},
 )

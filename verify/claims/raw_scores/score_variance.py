@@ -1,4 +1,4 @@
-"""Var(q·k) = d_k for independent, centred, unit-variance components."""
+"""The variance of a score equals the dimension."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def experiment(derived: Derivation) -> Items:
     yield Fit("variance-d*", over=d, law=derived.end)
     says = "the variance is the square of {d_k}, as if one product were added that many times"
     yield Wrong("d-squared", derived, {d: 64}, equals=d**2, says=says)
-    says = "the variance is {main:end} even when components have a correlation of {correlation}"
+    says = "the variance is {main:end} even when components have a correlation of {CORRELATION}"
     yield Wrong("correlated-components", Var(CORRELATED), {d: 8}, equals=d, says=says)
     yield fact("product-variance", "variance of one product $q_i k_i$", derived.end.subs(d, 1))
     for size in (1, 2, 8, 64, 512):
@@ -60,11 +60,9 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The variance of a score equals the dimension",
     statement="For independent components with mean 0 and variance 1, {main}.",
     meaning="Every dimension adds one product, and every product its own variance of {product-variance}. "
     "Doubling the dimension doubles the variance, so a typical raw score grows like {root_d}. Nothing here "
     "needs the normal law: only these means and variances.",
-    symbols={"correlation": CORRELATION},
     references=cite("vaswani2017"),
 )

@@ -1,4 +1,4 @@
-"""Only the first two moments of the components matter for the variance of a score."""
+"""The law of the components does not matter, only their mean and variance."""
 
 from verify.spec import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, STANDARD, UNIFORM, Chain, Check, Claim
 from verify.spec import Derivation, E, Fit, Items, Law, Plot, Var, Within, Wrong, a, algebra, d, earlier
@@ -55,7 +55,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The law of the components does not matter, only their mean and variance",
     statement="For independent components with mean 0 and variance 1 of whatever law, {main}; the kurtosis, "
     "if it is finite, does depend on the law: it is {kurtosis:end}.",
     meaning="Real activations are never exactly normal, and for the variance this does not matter: uniform, "

@@ -1,4 +1,4 @@
-"""Var(q·k) for components of any mean and variance."""
+"""The variance of a score for any means and variances."""
 
 from fractions import Fraction
 
@@ -44,7 +44,7 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"normal-variance-d{size}", derived, {d: size}, laws=SHIFTED)
     for size in (2, 32):
         yield Check(f"exponential-variance-d{size}", derived, {d: size}, laws=SKEWED)
-    says = "the means do not matter: the variance is {without_means}"
+    says = "the means do not matter: the variance is {WITHOUT_MEANS}"
     yield Wrong("without-means", derived, {d: 100}, equals=WITHOUT_MEANS, laws=UNIFORM, says=says)
     says = "the mean is {value} also for uniform components that are all positive"
     yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says=says)
@@ -55,11 +55,9 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The variance of a score for any means and variances",
     statement="For independent components of any means and variances, {main}, and the mean is {mean:end}.",
     meaning="The growth with the dimension stays linear, but means add to it: for components that are "
     "uniform between 0 and 1, the habit of many demonstrations, the variance is "
     "{uniform-variance-per-dimension} a dimension, of which only 1/7 would remain if the components were "
     "centred. Much of that surplus is common to all keys of one query.",
-    symbols={"without_means": WITHOUT_MEANS},
 )

@@ -1,4 +1,4 @@
-"""The worked dot products of the sources: right as arithmetic, no evidence about a variance."""
+"""Worked dot products are right, and show nothing about variance."""
 
 import operator
 from fractions import Fraction
@@ -107,7 +107,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Worked dot products are right, and show nothing about variance",
     statement="The dot products of 1, …, $n$ with 3, …, $n + 2$ are {main}: {dot-2}, {dot-4} and {dot-6} for "
     "{sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. It grows with the cube as the components grow too; three "
     "products in each of two and three dimensions cannot show that a variance grows.",

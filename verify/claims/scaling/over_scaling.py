@@ -1,4 +1,4 @@
-"""Dividing by d_k itself leaves the variance 1/d_k."""
+"""Dividing by the dimension itself shrinks the variance to its inverse."""
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Fit, Items, Plot, Var, Wrong, algebra, d
 from verify.spec import moments, score
@@ -23,7 +23,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Dividing by the dimension itself shrinks the variance to its inverse",
     statement="For independent components with mean 0 and variance 1, {main}.",
     meaning="Scores divided by {d_k} concentrate around 0 as the dimension grows, and softmax over them "
     "approaches an even spread over all keys. (Where queries and keys are aligned rather than independent, "

@@ -1,4 +1,4 @@
-"""After dividing by the root of the dimension the variance is that of a single product."""
+"""Scaling restores the variance of a single dimension."""
 
 from sympy import sqrt
 
@@ -39,7 +39,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Scaling restores the variance of a single dimension",
     statement="For independent components of any mean and variance, {main}, the variance of one product, for "
     "every {d_k}; for centred components that is {centred:end}.",
     meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have "

@@ -1,4 +1,4 @@
-"""Dividing by d_k^α leaves a variance that goes like d_k^(1 − 2α)."""
+"""Each power of the dimension has its own exponent."""
 
 from sympy import Rational, S, Symbol
 
@@ -35,11 +35,9 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Each power of the dimension has its own exponent",
     statement="For independent components with mean 0 and variance 1, {main} for every {alpha}.",
     meaning="The usual scale, the power one half, separates two regimes: with a smaller power scores grow "
     "with the dimension, with a larger one they shrink. No other power keeps the variance level: a quarter "
     "instead of a half leaves a variance of {quarter-variance-d128:prediction.3} in "
     "{quarter-variance-d128:d_k} dimensions. In each dimension all powers are measured on the same scores.",
-    symbols={"alpha": alpha, "divided": divided},
 )

@@ -1,4 +1,4 @@
-"""Scaling changes the spacing of the scores and nothing else."""
+"""Scaling keeps shape and order and changes only the spacing."""
 
 from collections.abc import Callable
 
@@ -74,7 +74,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Scaling keeps shape and order and changes only the spacing",
     statement="For any positive factor {c}, {main}: the score matrix keeps its shape, every row its ranking, "
     "and so the place of its largest entry. The differences are multiplied by {c}, and these are all that "
     "the softmax sees: {odds}.",
@@ -82,5 +81,4 @@ CLAIM = Claim(
     "{scores-beyond-one:d_k} dimensions of normal components {scores-beyond-one:prediction.2%} of the scaled "
     "scores are still larger than 1 in size. Its purpose is one spread in every dimension.",
     assumptions=assume(normal_share="For the share of scores beyond 1: components are standard normal."),
-    symbols={"c": c},
 )

@@ -1,4 +1,4 @@
-"""The variance of the scores does not depend on the number of tokens."""
+"""The number of tokens has no influence on the variance of a score."""
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a, d, i, j
 from verify.spec import k, m, moments, n, over_components, q, score
@@ -25,7 +25,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The number of tokens has no influence on the variance of a score",
     statement="For independent components with mean 0 and variance 1, {main} whatever the number of queries "
     "and keys.",
     meaning="{d_k} counts the components of a query or key, not the words of a text, and a longer text calls "

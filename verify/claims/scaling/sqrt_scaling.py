@@ -1,4 +1,4 @@
-"""Var(q·k/√d_k) = 1 in every dimension."""
+"""Dividing by the root of the dimension makes the variance 1."""
 
 from sympy import sqrt
 
@@ -41,7 +41,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Dividing by the root of the dimension makes the variance 1",
     statement="For independent components with mean 0 and variance 1, {main} for every {d_k}.",
     meaning="The scale makes scores comparable across dimensions: a head of {variance-d1024:d_k} dimensions "
     "then gives softmax scores spread like those of a single dimension. It fixes the spread under the stated "

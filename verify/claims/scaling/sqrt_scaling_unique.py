@@ -1,4 +1,4 @@
-"""±1/√d_k are the only factors that make the variance 1."""
+"""No other factor keeps the variance at 1."""
 
 from sympy import Eq, Rational, Symbol, root, solve, sqrt
 
@@ -41,11 +41,9 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
 
 
 CLAIM = Claim(
-    title="No other factor keeps the variance at 1",
     statement="For independent components with mean 0 and variance 1, {main}: {c} is 1 over {root_d}, with "
     "either sign, and no other factor.",
     meaning="The scale of 1 over {root_d} is not one choice among several: under these assumptions it is the "
     "only positive one that gives variance 1. (Whether that is the best target is another matter.) In each "
     "dimension both signs are measured on the same scores.",
-    symbols={"c": c},
 )

@@ -1,4 +1,4 @@
-"""Var(cX) = c² Var(X)."""
+"""A factor enters the variance squared."""
 
 from sympy import Rational, Symbol
 
@@ -41,7 +41,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="A factor enters the variance squared",
     statement="For any variable with a finite variance and any constant, {main}.",
     meaning="To divide a variance by {d_k}, divide the variable by its square root. This one rule is why the "
     "scale of attention is a root, and it holds for every law, not only for the normal one.",

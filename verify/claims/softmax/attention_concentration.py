@@ -1,4 +1,4 @@
-"""Attention concentrates as the scores' spread passes the root of 2 ln n: raw scores around d_k = 2 ln n."""
+"""Unscaled attention concentrates on few keys as the dimension passes {freezing}."""
 
 import math
 from functools import partial
@@ -64,7 +64,6 @@ def raw_squares(keys: int, size: float) -> float:
 
 
 CLAIM = Claim(
-    title="Unscaled attention concentrates on few keys as the dimension passes {freezing}",
     headline="raw-n256-d64",
     statement="For independent normal scores of standard deviation {sigma} over {n} keys, {main}. Raw scores "
     "of one query with standard normal keys are such scores, and {sigma} is the length of the query; on "

@@ -1,4 +1,4 @@
-"""On average scaled attention loses at most half a nat of entropy, whatever the number of keys."""
+"""On average scaled attention keeps all but half a nat of its entropy."""
 
 from sympy import Gt, Rational, S, exp, log, sqrt
 
@@ -8,8 +8,7 @@ from verify.spec.integrals import integrated
 from verify.spec.lemmas import entropy_lost, lost, of_queries
 
 ROW, SCALED = sigma * s[a, j], score / sqrt(d)
-SHARE = E(Indicator(log(n) - S.Half - Entropy(SCALED, j)))
-"""The share of rows that lose more than half a nat."""
+SHARE = E(Indicator(log(n) - S.Half - Entropy(SCALED, j)))  # the share of rows that lose more than half a nat
 
 
 def derive() -> tuple[Chain, ...]:
@@ -48,7 +47,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="On average scaled attention keeps all but half a nat of its entropy",
     headline="loss-n64-d64",
     statement="For independent normal scores of standard deviation {sigma} over {n} keys, the mean entropy "
     "is at most so much below that of an even spread: {main}. For scaled scores of standard normal queries "

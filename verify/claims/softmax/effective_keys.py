@@ -1,4 +1,4 @@
-"""Attention over scores of variance 1 spreads over about n/e keys: n·E Σp² tends to e."""
+"""Softmax of scores of unit variance spreads over about {spread} keys."""
 
 from sympy import E as EULER, Limit, S, oo
 
@@ -38,7 +38,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Softmax of scores of unit variance spreads over about {spread} keys",
     statement="For independent normal scores of standard deviation {sigma}, {main}; for any number of keys, "
     "{lower}. At variance 1, {unit}: the effective number of keys, the inverse of the mean of {squares}, is "
     "about {n} over {unit:end}.",

@@ -1,4 +1,4 @@
-"""Identities of every softmax: sum, shift, order, ratio."""
+"""What holds for every softmax."""
 
 from collections.abc import Callable
 
@@ -78,7 +78,6 @@ def experiment() -> Items:
 
 
 CLAIM = Claim(
-    title="What holds for every softmax",
     statement="For any scores, {main}; {ratio}, so larger scores have larger weights; and adding the same "
     "number to all scores changes nothing: {shift}.",
     meaning="Only differences of scores count: whether they are large or small as numbers is irrelevant. "

@@ -1,4 +1,4 @@
-"""Without scaling the largest softmax weight tends to 1 as the dimension grows; with it, it settles."""
+"""Without scaling, the softmax saturates as the dimension grows."""
 
 from sympy import Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
 
@@ -8,8 +8,7 @@ from verify.spec import numerically, s, score, sigma, substitute
 from verify.spec.integrals import integrated
 from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries
 
-TWO, MANY = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
-"""Dimensions for two keys and for many."""
+TWO, MANY = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)  # dimensions for two keys and for many
 
 
 def derive() -> tuple[Chain, ...]:
@@ -65,7 +64,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="Without scaling, the softmax saturates as the dimension grows",
     headline="raw-many-keys-d256",
     statement="For two keys whose independent normal scores have standard deviation {sigma}, {main}: as they "
     "spread the smaller weight tends to 0 on average, and the larger one to 1. For raw scores of one query "

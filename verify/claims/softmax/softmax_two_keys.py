@@ -1,4 +1,4 @@
-"""Two keys: the weight is the logistic function, and its slope dies away like 1/σ, not exponentially."""
+"""With two keys, saturation is slow: the slope falls as one over the spread."""
 
 from functools import partial
 
@@ -51,7 +51,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="With two keys, saturation is slow: the slope falls as one over the spread",
     statement="For two keys with independent normal scores of standard deviation {sigma}, {main}, where "
     "{logistic}.",
     meaning="The product of the weights is what a gradient is multiplied by on its way through the softmax. "

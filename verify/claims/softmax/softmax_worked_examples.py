@@ -1,4 +1,4 @@
-"""Every softmax that the sources print, to the printed digits."""
+"""The printed softmax values, recomputed."""
 
 from collections.abc import Callable
 
@@ -56,7 +56,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="The printed softmax values, recomputed",
     statement="The first of two scores has the weight {main:end}, and the second likewise: "
     "{softmax-4-5-first:4} and {softmax-4-5-second:4} for {softmax-4-5:scores}; {softmax-1-10-first:1} and "
     "{softmax-1-10-second:4} for {softmax-1-10:scores}; {softmax-14-10-first:3} and {softmax-14-10-second:2} "

@@ -5,8 +5,7 @@ from sympy import Expr, Matrix, Symbol, eye, kronecker_product
 from verify.spec import Distribution, Given, Index, Named, Sum, d, i, l, numbers
 
 r, c = Symbol("r", positive=True, integer=True), Index("c")
-A, B = Given("A", d, r), Given("B", d, r)
-"""Matrices that make a query and a key."""
+A, B = Given("A", d, r), Given("B", d, r)  # matrices that make a query and a key
 
 SIGMA_Q, SIGMA_K = Symbol(r"\Sigma_q"), Symbol(r"\Sigma_k")
 

@@ -4,8 +4,7 @@ from sympy import Expr, Limit, S, Symbol, oo
 
 from verify.spec import Chain, Chains, at_least, at_most, limit, n
 
-eps = Symbol("epsilon", positive=True)
-"""How far the product of factor and lead is above 1, or below."""
+eps = Symbol("epsilon", positive=True)  # how far the product of factor and lead is above 1, or below
 
 
 def around_critical(product: str) -> Chains:
