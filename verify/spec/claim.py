@@ -149,16 +149,15 @@ class Claim:
             ClaimError: it yields something that is no part of an experiment.
         """
         if (derivation, tolerance) not in self._made:
-            yielded = self._made_by("experiment", derivation, tolerance)
-            self._made[derivation, tolerance] = (
-                tuple(yielded) if isinstance(yielded, Iterable) else (yielded,)
-            )
-        items: tuple[Item, ...] = self._made[derivation, tolerance]
-        for item in items:
-            if not isinstance(item, Item):
-                says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
-                raise ClaimError(f"claim {self.id}: its experiment yields {type(item).__name__}; {says}")
-        return items
+            made = self._made_by("experiment", derivation, tolerance)
+            items = tuple(made) if isinstance(made, Iterable) else (made,)
+            for item in items:
+                if not isinstance(item, Item):
+                    says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
+                    raise ClaimError(f"claim {self.id}: its experiment yields {type(item).__name__}; {says}")
+            self._made[derivation, tolerance] = items
+        known: tuple[Item, ...] = self._made[derivation, tolerance]
+        return known
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return the experiment, ready to be drawn and judged, at a relative tolerance.

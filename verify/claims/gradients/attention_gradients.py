@@ -102,18 +102,17 @@ def experiment(derived: Derivation) -> Items:
     places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
     ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
     formulas = {name: entries(ends[name], place, given, {c: SCALE}) for name, place in places.items()}
-    weights, single = probabilities(given["q"], given["k"], SCALE), in_single_precision(softmax)
-    by_code = partial(gradients, *(given[name] for name in "qkv"), upstream=given["u"], scale=SCALE)
-    coded = by_code(weights=weights)._asdict()
+    arrays, weights = [given[name] for name in "qkv"], probabilities(given["q"], given["k"], SCALE)
+    coded = gradients(*arrays, weights, given["u"], SCALE)._asdict()
     sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
     exactly = partial(Computed, code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
     for name, letter in NAMES.items():
-        what = f"largest difference of an entry of $d{letter}$: {{}} against complex steps of loops"
-        for by, source, entry in (
+        for by, words, of in (
             ("derived", "the derived formula", formulas),
             ("code", "the array code", coded),
         ):
-            yield exactly(f"{by}-{name}", what.format(source), arguments=(entry[name], stepped[name]))
+            what = f"largest difference of an entry of $d{letter}$: {words} against complex steps of loops"
+            yield exactly(f"{by}-{name}", what, arguments=(of[name], stepped[name]))
     times_t = derived["unbounded"].end
     what = rf"$\|dQ\|$ with queries times $1/{FACTOR}$ and keys times ${FACTOR}$, over what it was"
     times, near = times_t.subs(t, FACTOR) / times_t.subs(t, 1), Allowance(FACTOR * ROUNDING.size)
@@ -133,19 +132,14 @@ def experiment(derived: Derivation) -> Items:
     says = "each score changes its own probability only, as a logistic function would"
     own = weights * (1 - weights) * formulas["probabilities"], stepped["scores"]
     yield Wrong("own-probability-only", of="derived-scores", arguments=own, says=says)
-    forwards, over = by_code(weights=weights, scale=1.0), by_code(weights=loops.over_queries(given["s"]))
-    rounded = by_code(weights=single(given["s"])).queries
-    for name, of, wrong, says in (
-        (
-            "scale-forwards-only",
-            "queries",
-            forwards.queries,
-            "the scale acts forwards only, not on gradients",
-        ),
-        ("over-queries", "keys", over.keys, "the softmax may run over the queries"),
-        ("single-precision", "queries", rounded, "single precision gives the same gradients"),
+    over_queries, single = loops.over_queries(given["s"]), in_single_precision(softmax)(given["s"])
+    for name, of, wrong, scale, says in (
+        ("scale-forwards-only", "queries", weights, 1.0, "the scale acts forwards only, not on gradients"),
+        ("over-queries", "keys", over_queries, SCALE, "the softmax may run over the queries"),
+        ("single-precision", "queries", single, SCALE, "single precision gives the same gradients"),
     ):
-        yield Wrong(name, of=f"code-{of}", arguments=(wrong, stepped[of]), says=says)
+        gradient = gradients(*arrays, wrong, given["u"], scale)._asdict()[of]
+        yield Wrong(name, of=f"code-{of}", arguments=(gradient, stepped[of]), says=says)
     says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
     says += "comes from above times the scores' variance, here {value}"
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
