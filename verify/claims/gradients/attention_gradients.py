@@ -104,15 +104,13 @@ def experiment(derived: Derivation) -> Items:
     formulas = {name: entries(ends[name], place, given, {c: SCALE}) for name, place in places.items()}
     arrays, weights = [given[name] for name in "qkv"], probabilities(given["q"], given["k"], SCALE)
     coded = gradients(*arrays, weights, given["u"], SCALE)._asdict()
+    sources = ("derived", "the derived formula", formulas), ("code", "the array code", coded)
     sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
     exactly = partial(Computed, code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
     for name, letter in NAMES.items():
-        for by, words, of in (
-            ("derived", "the derived formula", formulas),
-            ("code", "the array code", coded),
-        ):
+        for by, words, source in sources:
             what = f"largest difference of an entry of $d{letter}$: {words} against complex steps of loops"
-            yield exactly(f"{by}-{name}", what, arguments=(of[name], stepped[name]))
+            yield exactly(f"{by}-{name}", what, arguments=(source[name], stepped[name]))
     times_t = derived["unbounded"].end
     what = rf"$\|dQ\|$ with queries times $1/{FACTOR}$ and keys times ${FACTOR}$, over what it was"
     times, near = times_t.subs(t, FACTOR) / times_t.subs(t, 1), Allowance(FACTOR * ROUNDING.size)
