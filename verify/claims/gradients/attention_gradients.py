@@ -102,8 +102,9 @@ def experiment(derived: Derivation) -> Items:
     places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
     ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
     formulas = {name: entries(ends[name], place, given, {c: SCALE}) for name, place in places.items()}
-    arrays, weights = [given[name] for name in "qkv"], probabilities(given["q"], given["k"], SCALE)
-    coded = gradients(*arrays, weights, given["u"], SCALE)._asdict()
+    queries, keys, values, upstream = loops.drawn()
+    weights = probabilities(queries, keys, SCALE)
+    coded = gradients(queries, keys, values, weights, upstream, SCALE)._asdict()
     sources = ("derived", "the derived formula", formulas), ("code", "the array code", coded)
     sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
     exactly = partial(Computed, code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
@@ -136,7 +137,7 @@ def experiment(derived: Derivation) -> Items:
         ("over-queries", "keys", over_queries, SCALE, "the softmax may run over the queries"),
         ("single-precision", "queries", single, SCALE, "single precision gives the same gradients"),
     ):
-        gradient = gradients(*arrays, wrong, given["u"], scale)._asdict()[of]
+        gradient = gradients(queries, keys, values, wrong, upstream, scale)._asdict()[of]
         yield Wrong(name, of=f"code-{of}", arguments=(gradient, stepped[of]), says=says)
     says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
     says += "comes from above times the scores' variance, here {value}"
