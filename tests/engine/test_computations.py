@@ -9,8 +9,7 @@ import pytest
 
 from tests.tool import Ended
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import compute
-from verify.engine.sources import read_sources
+from verify.engine.sources import compute, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import Outcome

@@ -10,11 +10,9 @@ from tests.catalogue import CATALOGUE, derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, line, quantity
 from verify.engine import evaluate as evaluating
 from verify.engine.catalogue import Shipped, InMemoryClaim
-from verify.engine.derivations import derivation_record
 from verify.engine.evaluate import Rounds, draw, evaluate
-from verify.engine.preparing import Work
+from verify.engine.preparing import Work, derivation_record, validate
 from verify.engine.runner import settings
-from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.estimands import Bounded

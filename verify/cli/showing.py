@@ -68,7 +68,7 @@ def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
     The chains are laid out for a ``width``; all other lines are left whole.
     """
     from verify.claims.chapters import CHAPTERS
-    from verify.engine.derivations import standing
+    from verify.engine.preparing import standing
     from verify.engine.questions import chain_text
     from verify.evidence import PROFILES, Proof
     from verify.proofs.record import theorem_of

@@ -23,14 +23,12 @@ from verify.engine import runner
 from verify.engine.catalogue import InMemoryClaim
 from verify.engine.questions import WIDTH, Question, chain_text, question
 from verify.engine.sources import SourceBook
-from verify.engine.validation import wrong_cell
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Check, ClaimRecord, Figure, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
-from verify.executors.machine import one_blas_thread, processors, threads_of
+from verify.executors.machine import processors, threads_of
 from verify.executors.workers import Workers, using
-from verify.montecarlo.blocks import Chunk, Drawn, Sums, draw_chunk
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Drawn, draw_chunk
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.quantities import measurement
 from verify.spec import checks, figures
@@ -313,16 +311,18 @@ def _measured(
     quantity, setting = measurable(check)
     laws, values = dict(setting.laws), dict(setting.at)
     cell, estimands = measurement(f"first-{name}", {name: quantity}, laws, values, tolerance=tolerance)
-    for mistake in wrong_cell(cell):
-        raise SettingsError(f"{asked.text}, {name}: {mistake}: give smaller --dimensions or --keys")
+    if cell.too_large:
+        raise SettingsError(f"{asked.text}, {name}: {cell.too_large}: give smaller --dimensions or --keys")
+    # Numbers that are not finite are refused in words.
+    quietly = np.errstate(all="ignore")(partial(draw_chunk, cell))
     drawn, measured, blocks = Drawn(), None, MIN_BLOCKS
     most = max(MIN_BLOCKS, _MOST_DRAWS // cell.coordinates)
     while measured is None or blocks > measured.blocks:
         batches = -(-blocks // cell.batch_blocks)
         chunks = list(drawn.missing(NAME, chosen.seed, batches, cell.chunk_batches))
         try:
-            with one_blas_thread(), threads_of(threads) as pool:
-                for chunk, sums in zip(chunks, pool.map(partial(_draw, cell), chunks), strict=True):
+            with threads_of(threads) as pool:
+                for chunk, sums in zip(chunks, pool.map(quietly, chunks), strict=True):
                     drawn = drawn.then(chunk, sums, cell.chunk_batches)
         except ValueError:
             where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
@@ -338,12 +338,6 @@ def _measured(
         # A small sample gives a rough idea only of how many blocks it takes.
         blocks = min(needed or 2 * measured.blocks, most, 16 * measured.blocks)
     return measured
-
-
-def _draw(cell: Cell, chunk: Chunk) -> Sums:
-    # Numbers that are not finite are refused in words.
-    with np.errstate(all="ignore"):
-        return draw_chunk(cell, chunk)
 
 
 def _figure(asked: Question, findings: Any) -> Figure:

@@ -18,7 +18,6 @@ from verify.engine.preparing import Prepared, Work, claim_record, prepare
 from verify.errors import claim_errors
 from verify.executors.machine import one_blas_thread
 from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
-from verify.montecarlo.cells import Cell
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ def _drawn_here(
     is_late = False
     for cell, request in zip(cells, requests, strict=True):
         chunks = [] if is_late else cell.missing(work)
-        for chunk, sums in zip(chunks, mapped(partial(_draw_chunk, request.cell), chunks), strict=True):
+        for chunk, sums in zip(chunks, mapped(partial(draw_chunk, request.cell), chunks), strict=True):
             cell = cell.then(chunk, sums)  # noqa: PLW2901
             is_late = time.process_time() > until
             if is_late:
@@ -173,10 +172,5 @@ def draw(work: Work, chunks: Sequence[tuple[bytes, Chunk]]) -> tuple[tuple[Sums,
     _ = work.claim.claim
     with claim_errors(work.claim.id, work.claim.origin):
         # They were pickled by this run.
-        sums = tuple(_draw_chunk(pickle.loads(cell), chunk) for cell, chunk in chunks)  # noqa: S301
+        sums = tuple(draw_chunk(pickle.loads(cell), chunk) for cell, chunk in chunks)  # noqa: S301
     return sums, time.process_time() - begun
-
-
-def _draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
-    with one_blas_thread():
-        return draw_chunk(cell, chunk)

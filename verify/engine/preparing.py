@@ -1,20 +1,50 @@
-"""A claim before and after it is measured: derived and planned, and put on record in its words."""
+"""A claim before and after it is measured: derived, planned and validated, and put on record in its words."""
 
+import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import Entry
-from verify.engine.derivations import derivation_record
-from verify.engine.validation import validate
 from verify.errors import ClaimError, nearest
-from verify.evidence import Check, ClaimRecord, ControlRecord, DerivationRecord, OrdinaryFit, Settings
+from verify.evidence import (
+    SLUG,
+    ChainRecord,
+    Check,
+    ClaimRecord,
+    ControlRecord,
+    CoqRecord,
+    DerivationRecord,
+    Fact,
+    LineRecord,
+    OrdinaryFit,
+    Proof,
+    Settings,
+)
+from verify.evidence.judging import WIDE
 from verify.executors.machine import no_garbage_collection
-from verify.montecarlo.experiment import Experiment, Fit, ordinary
+from verify.montecarlo.experiment import (
+    Allowance,
+    Comparison,
+    Exact,
+    Experiment,
+    Fit,
+    Tolerance,
+    cells_of,
+    every_comparison,
+    ordinary,
+    route_of,
+)
+from verify.proofs.record import is_current, recorded
 from verify.spec.claim import Findings
 from verify.spec.experiment import bound_to
 from verify.spec.words import Words
+from verify.symbolic.chains import Derivation
+from verify.symbolic.notation import latex, plain
+from verify.text.numbers import counted
 
 
 @dataclass(frozen=True)
@@ -58,6 +88,157 @@ def prepare(work: Work, derivation_json: str) -> Prepared:
         else:
             record = derivation_record(derivation, claim.id)
     return Prepared(replace(words, experiment=experiment), record, experiment)
+
+
+# --- derivations ---
+
+
+def derivation_record(derivation: Derivation, claim: str = "") -> DerivationRecord:
+    """Return the record of a claim's derivation, checked, with its proof in Coq if it has that."""
+    chains = []
+    for chain in derivation.chains:
+        holds, lines = all(line.holds for line in chain.checked), []
+        for checked in chain.checked:
+            line, words = checked.line, checked.line.check.words
+            if checked.holds:
+                words += f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
+            lines.append(
+                LineRecord(
+                    relation=line.relation,
+                    latex=latex(line.expression),
+                    because=line.because,
+                    checked=words,
+                    cites=tuple(theorem.name for theorem in line.check.cites),
+                    holds=checked.holds,
+                )
+            )
+        chains.append(
+            ChainRecord(
+                name=chain.name,
+                title=chain.title or "Line by line",
+                definition=chain.defines,
+                start=latex(chain.start),
+                lines=tuple(lines),
+                shows=latex(chain.proposition) if holds else "",
+                assumptions=chain.assumptions if holds else (),
+            )
+        )
+    status, reason = standing(derivation, claim)
+    proofs, coq = recorded(), None
+    if status is Proof.PROVED:
+        coq = CoqRecord(**proofs["claims"][claim], version=proofs["coq"], library=proofs["library"])
+    return DerivationRecord(
+        status=status,
+        chains=tuple(chains),
+        result=plain(derivation.main.end) if derivation.main else "",
+        reason=reason,
+        coq=coq,
+        stale=status.stands and claim in proofs["claims"] and coq is None,
+    )
+
+
+def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:
+    """Return how sure the derivation of a claim is, and why, in one sentence.
+
+    It is proved where the statement that Coq proved, as recorded, is that of the main chain now.
+    """
+    if derivation.problem:
+        return Proof.FAILED, derivation.problem
+    if derivation.main is None:
+        return Proof.MEASURED, derivation.nothing
+    lines = [line for chain in derivation.chains for line in chain.checked]
+    holding = {1: "its one line holds", 2: "both lines hold"}.get(len(lines), f"all {len(lines)} lines hold")
+    reason = f"{holding}, no attempt refuted {'it' if len(lines) == 1 else 'any of them'}"
+    if untried := sum(not line.tried for line in lines):
+        reason += f"; {counted(untried, 'line')} could be tried at no point"
+    status = Proof.CITING if derivation.cited else Proof.DERIVED
+    if derivation.cited:
+        reason += f"; citing {', '.join(theorem.name for theorem in derivation.cited)}"
+    if claim not in recorded()["claims"]:
+        return status, reason
+    # Whoever changes a claim's main line after Coq has run is told, and the claim is derived again, no more.
+    if is_current(claim, derivation):
+        return Proof.PROVED, f"{reason}; Coq proved the main statement"
+    return status, f"{reason}; what Coq proved, as recorded, is another statement"
+
+
+# --- experiments that could not fail ---
+
+_SAME_CODE = {
+    "quantity": "the same kind of estimand, and the same relation",
+    "fit": "the same model and coefficient",
+    "exact": "the same function",
+}
+"""The code that a check and its control share, in words, by the kind of comparison."""
+
+_ROUNDING = 1e-6  # of the prediction or of 1: the rounding of single precision, and more
+
+
+def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -> None:
+    """Refuse an experiment that could not fail, or in which something is unclear.
+
+    Raises:
+        ClaimError: no check or no control; an id that is no slug or names two findings; numbers that are not
+            finite; a check without a word on why its tolerance is wide, or without a control; a block that
+            takes more memory than a machine has to spare.
+    """
+    if not experiment.checks or not experiment.controls:
+        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
+    mistakes: list[tuple[str, str]] = []
+    comparisons = every_comparison(experiment)
+    for compared in comparisons:
+        place, numbers = f"check {compared.id}", {"prediction": compared.prediction.value}
+        if not re.fullmatch(SLUG, compared.id):
+            mistakes.append((place, "its id is not of lower-case words joined by hyphens; rename it"))
+        if isinstance(compared, Exact):
+            numbers["computed value"] = compared.computed
+        wrong = ((what, value) for what, value in numbers.items() if not math.isfinite(value))
+        mistakes += [(place, f"its {what} is {value:g}; give a finite number") for what, value in wrong]
+    # A control that takes another way through the code would not notice a mistake in the check's.
+    routes = {route_of(control.comparison) for control in experiment.controls}
+    for check in experiment.checks:
+        mistakes.append((f"check {check.id}", _silent(check)))
+        if (route := route_of(check)) not in routes:
+            no_control = f"no control goes through its code ({_SAME_CODE[route[0]]})"
+            mistakes.append((f"check {check.id}", f"{no_control}; add a wrong version of it"))
+    mistakes += [(f"cell {cell.id}", cell.too_large) for cell in cells_of(comparisons)]
+    # The first alone: its correction may well correct the others.
+    for place, mistake in mistakes:
+        if mistake:
+            raise ClaimError(f"claim {claim}, {place}: {mistake}")
+    # A finding is linked to and cited by its claim and its name.
+    names = Counter(finding.id for finding in (*comparisons, *facts))
+    for name in (name for name, times in names.items() if times > 1):
+        raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
+
+
+def _silent(check: Comparison) -> str:
+    """Return what is to be said of a tolerance and is not, nothing where it needs no words."""
+    prediction = check.prediction.value
+    if isinstance(check, Exact):
+        allowed = check.allowance
+        if allowed.of == Allowance.of and allowed.size > _ROUNDING * max(1.0, abs(prediction)):
+            return (
+                f"its allowance is {allowed.size:g}, which is more than rounding; make it smaller, or say "
+                'for what it is: of="…"'
+            )
+        return ""
+    tolerance = check.tolerance
+    misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
+    if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
+        return f'its tolerance is a share of {tolerance.scale:g}; say of what: of="…"'
+    # Of the prediction or, where that is 0, of the scale.
+    times = tolerance.width(prediction, 1.0) / abs(prediction) if prediction else tolerance.factor
+    if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
+        return (
+            f"its tolerance is {times:.3g} times the run's, of "
+            f"{'the prediction' if prediction else tolerance.of}; make it at most twice, or say why it is so "
+            'wide: because="…"'
+        )
+    return ""
+
+
+# --- records ---
 
 
 def claim_record(

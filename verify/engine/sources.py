@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -17,13 +19,16 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from sympy import Expr, N
 
-from verify.engine.computations import Computed, compute
-from verify.errors import SourcesError, unknown
+from verify.errors import ClaimError, SourcesError, unknown
 from verify.evidence import Outcome, Record, Slug, SourceRecord
 from verify.evidence.texts import prose
 from verify.files.names import shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
+from verify.symbolic.calculus import expected
+from verify.symbolic.grammar import parse_value
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, STANDARD, Cov, E, Quantile, Var, d
 from verify.text.escapes import one_line
 from verify.text.numbers import MINUS, as_decimal, is_figure
 
@@ -35,6 +40,72 @@ _PROBLEMS = {"missing": "is missing; add it", "extra_forbidden": "is no key that
 # An exponent and an index are a part of their formula.
 _NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)(?:(?<![\w)\]}])[−-])?\d+(?:\.\d+)?%?")
 _ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+# --- computations ---
+
+_DIGITS = 30
+
+
+class Computed(NamedTuple):
+    """A number, in words, and the claim whose derivation it needs."""
+
+    value: float
+    words: str
+    claim: str
+
+
+@cache
+def compute(text: str, dimension: int | None = None) -> Computed:
+    """Return the value of an expression, such as ``Var(q·k/sqrt(d_k))`` or ``softmax([2, 1], 1)``.
+
+    Args:
+        text: The expression; its components have mean 0 and variance 1, or are normal where that matters.
+        dimension: The value of d_k.
+
+    Raises:
+        ValueError: it cannot be read or computed; the text says what to correct, in one line.
+    """
+    try:
+        expression = parse_value(text)
+        derived = _derived(expression)
+    except ClaimError as error:
+        raise ValueError(f"has a mistake: {str(error).splitlines()[0]}; correct it") from error
+    if d in derived.free_symbols and dimension is None:
+        raise ValueError("needs a dimension; add d_k = 64, or whatever it is")
+    at = derived if dimension is None else derived.subs(d, dimension)
+    if at.free_symbols:
+        unknown = ", ".join(map(str, at.free_symbols))
+        raise ValueError(f"has {unknown}, which has no value; put a number there")
+    # By SymPy, in more digits than a float has: what is printed may lie just beside a tie.
+    value = N(at, _DIGITS)
+    if not value.is_real or not math.isfinite(float(value)):
+        raise ValueError("is no finite number; correct it")
+    words = text if dimension is None else f"{text} at d_k = {dimension}"
+    return Computed(float(value), words, _claim(text, expression))
+
+
+def _derived(expression: Expr) -> Expr:
+    """Return an expression without means: by the first two moments alone, else those of normal components."""
+    if not expression.has(E, Var, Cov, Quantile):
+        return expression
+    try:
+        return expected(expression, STANDARD)
+    except ClaimError:
+        return expected(expression, NORMAL_COMPONENTS)
+
+
+def _claim(text: str, expression: Expr) -> str:
+    """Return the claim of the catalogue that derives an expression."""
+    # By its words: whoever follows the link reads how such a value is derived.
+    if expression.has(E, Var, Cov, Quantile):
+        return "score-variance"
+    if "entropy" in text or "H(" in text:
+        return "attention-entropy"
+    return "softmax-saturation" if "softmax" in text else "worked-dot-products"
+
+
+# --- the file ---
 
 
 def refuse(*mistakes: tuple[bool, str]) -> None:

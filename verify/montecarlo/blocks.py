@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from verify.executors.machine import one_blas_thread
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import Array, double, stream
 
@@ -170,15 +171,16 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
         ValueError: an output is not finite in some block.
     """
     shift, total = chunk.shift, chunk.before
-    # All sums of a cell are about the mean of its first batch; a chunk that lacks it draws that batch again.
-    if shift is None and chunk.first:
-        shift = _batch(cell, chunk, 0).mean(axis=0)
-    for batch in range(chunk.first, chunk.stop):
-        values = _batch(cell, chunk, batch)
-        if shift is None:
-            shift = values.mean(axis=0)
-        sums = sums_of(values, shift, cell.order, batch * cell.batch_blocks)
-        total = sums if total is None else total.plus(sums)
+    with one_blas_thread():
+        # All sums of a cell are about the mean of its first batch; a chunk that lacks it draws it again.
+        if shift is None and chunk.first:
+            shift = _batch(cell, chunk, 0).mean(axis=0)
+        for batch in range(chunk.first, chunk.stop):
+            values = _batch(cell, chunk, batch)
+            if shift is None:
+                shift = values.mean(axis=0)
+            sums = sums_of(values, shift, cell.order, batch * cell.batch_blocks)
+            total = sums if total is None else total.plus(sums)
     assert total is not None  # noqa: S101  # a chunk holds a batch
     return total
 

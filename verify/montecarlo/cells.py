@@ -21,6 +21,7 @@ _BATCH_COORDINATES = 1 << 18
 """Coordinates drawn per batch: in single precision 1 MiB, which stays in the processor's cache."""
 
 _CHUNK_BATCHES = 64  # batches of a chunk: of up to 7 ms each, so that a chunk takes less than half a second
+_MOST_BYTES = 4 * 2**30  # of memory
 _FEW_OUTPUTS = 64  # a block that is reduced to more outputs than these takes longer, in proportion
 
 PIECE = 1 << 18
@@ -83,9 +84,11 @@ class Cell:
         return max(1, _CHUNK_BATCHES // -(-len(self.names) // _FEW_OUTPUTS))
 
     @property
-    def batch_bytes(self) -> int:
-        """Bytes in memory while a batch is drawn and reduced: its arrays, and as much in the making."""
-        return 2 * 8 * self.batch_blocks * (2 * self.coordinates + self.compiled.peak)
+    def too_large(self) -> str:
+        """Whether its blocks take more memory than is asked for, in words; empty where they do not."""
+        # While a batch is drawn and reduced: its arrays, and as much in the making.
+        size = 2 * 8 * self.batch_blocks * (2 * self.coordinates + self.compiled.peak)
+        return f"a block takes {size / 2**30:.0f} GB; make it smaller" if size > _MOST_BYTES else ""
 
     @cached_property
     def compiled(self) -> Compiled:
