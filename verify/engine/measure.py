@@ -4,6 +4,7 @@ Planning and drawing are generators: they yield the requests that they need draw
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -50,10 +51,6 @@ _FORETOLD = 2
 _BY_THEN = GROWTH ** (PLANNED_LOOK - 1)  # the planned sample over that of the first look
 _SAME = 1e-12  # so near, relative to itself, a value is the same but for rounding
 
-_QUIET = np.errstate(over="ignore", invalid="ignore")
-"""Where estimates are computed: results of too large sums are refused, without a warning of NumPy's."""
-
-
 Sampling = Generator[list[Request], Sequence[Sums], T]
 """Yields requests, is sent the sums of their cells in the same order, and returns a T."""
 
@@ -66,7 +63,7 @@ class Samples:
     settings: Settings
     budget: ErrorBudget
     sums: dict[str, Sums] = field(default_factory=dict)
-    planned: dict[str, int] = field(default_factory=dict)
+    planned: Counter[str] = field(default_factory=Counter)
     larger_pilots: dict[str, Request] = field(default_factory=dict)
 
     def extend(self, requests: Iterable[Request]) -> Sampling[None]:
@@ -100,10 +97,18 @@ class Samples:
         the first.
         """
         # Each turn plans all anew by the pilots at hand, and may find that one of them is too small to tell.
-        self._plan_by_pilots(experiment)
-        while self.larger_pilots:
+        while True:
+            self.planned.clear()
+            self.larger_pilots.clear()
+            # Results of too large sums are refused, without a warning of NumPy's.
+            with np.errstate(over="ignore", invalid="ignore"):
+                for quantity in quantities_of(experiment.checks):
+                    self._plan_quantity(quantity, control=False)
+                for control in experiment.controls:
+                    self._plan_control(control)
+            if not self.larger_pilots:
+                break
             yield from self.extend(self.larger_pilots.values())
-            self._plan_by_pilots(experiment)
         chosen = self.settings
         for cell in cells_of(every_comparison(experiment)):
             if (draws := self.planned[cell.id] * cell.coordinates) > MAX_DRAWS:
@@ -113,48 +118,37 @@ class Samples:
                     f"numbers (at most {MAX_DRAWS:.0e}); raise --tolerance"
                 )
 
-    @_QUIET
-    def _plan_by_pilots(self, experiment: Experiment) -> None:
-        """Plan all cells by the pilot samples at hand, and note which of these should be larger."""
-        self.planned.clear()
-        self.larger_pilots.clear()
-        for quantity in quantities_of(experiment.checks):
-            self._plan_quantity(quantity, control=False)
-        for control in experiment.controls:
-            self._plan_control(control)
-
     def _plan_control(self, control: Control) -> None:
         """Plan a control to be refuted with the wanted power: its sample must resolve how wrong it is."""
         wrong = control.comparison
         if isinstance(wrong, Exact):
             return
-        # Where the true value is derived, the gap to it is known before anything is drawn.
-        resolving = None if control.truth is None else self._to_refute(wrong, control.truth)
-        if resolving and isinstance(wrong, Quantity):
-            blocks = wrong.estimand.blocks_needed(resolving, None)
-            self._plan_at(wrong, blocks or self._piloted(wrong, lambda _: resolving))
+        truth = control.truth
+        if truth is not None:
+            # Where the true value is derived, the gap to it is known before anything is drawn.
+            goal = self.goal(wrong, 1)
+            within = band(goal.prediction, goal.width, wrong.relation)
+            gap = excess(truth, tenable(goal.prediction, within))
+            if gap <= 0:
+                where = f"claim {self.claim}, control {wrong.id}: "
+                if excess(truth, band(goal.prediction, _SAME * abs(truth), wrong.relation)) <= 0:
+                    claims = f"{wrong.relation.strip('=')} {goal.prediction:.6g}".strip()
+                    raise ClaimError(
+                        f"{where}it is not wrong: it claims {claims}, and {truth:.6g} is derived, so it "
+                        "cannot be rejected; claim something that is false"
+                    )
+                raise SettingsError(
+                    f"{where}at tolerance {self.settings.tolerance:g} the negative control counts as "
+                    "agreeing and cannot be rejected; lower --tolerance"
+                )
+            if isinstance(wrong, Quantity):
+                resolving = replace(goal, prediction=truth, width=gap)
+                blocks = wrong.estimand.blocks_needed(resolving, None)
+                blocks = blocks or self._piloted(wrong, lambda _: resolving)
+                self.planned[wrong.cell.id] = max(self.planned[wrong.cell.id], blocks)
         for quantity in quantities_of([wrong]):
-            if quantity.cell.id not in self.planned or (quantity is wrong and not resolving):
+            if quantity.cell.id not in self.planned or (quantity is wrong and truth is None):
                 self._plan_quantity(quantity, control=True)
-
-    def _to_refute(self, wrong: Quantity | Fit, truth: float) -> Goal:
-        """Return the goal of separating the ``truth`` from the prediction of a control, at the first look."""
-        goal = self.goal(wrong, 1)
-        within = band(goal.prediction, goal.width, wrong.relation)
-        gap = excess(truth, tenable(goal.prediction, within))
-        if gap > 0:
-            return replace(goal, prediction=truth, width=gap)
-        control = f"claim {self.claim}, control {wrong.id}: "
-        if excess(truth, band(goal.prediction, _SAME * abs(truth), wrong.relation)) <= 0:
-            claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{goal.prediction:.6g}"
-            raise ClaimError(
-                f"{control}it is not wrong: it claims {claims}, and {truth:.6g} is derived, so it cannot be "
-                "rejected; claim something that is false"
-            )
-        raise SettingsError(
-            f"{control}at tolerance {self.settings.tolerance:g} the negative control counts as agreeing and "
-            "cannot be rejected; lower --tolerance"
-        )
 
     def _plan_quantity(self, quantity: Quantity, *, control: bool) -> None:
         is_bound = quantity.relation != "="
@@ -165,10 +159,8 @@ class Samples:
         if blocks is None:
             to_edge = partial(self._to_edge, quantity, goal, control=control)
             blocks = self._piloted(quantity, to_edge if at_first else lambda _: goal)
-        self._plan_at(quantity, blocks if at_first else max(MIN_BLOCKS, math.ceil(blocks / _BY_THEN)))
-
-    def _plan_at(self, quantity: Quantity, blocks: int) -> None:
-        self.planned[quantity.cell.id] = max(self.planned.get(quantity.cell.id, 0), blocks)
+        blocks = blocks if at_first else max(MIN_BLOCKS, math.ceil(blocks / _BY_THEN))
+        self.planned[quantity.cell.id] = max(self.planned[quantity.cell.id], blocks)
 
     def _piloted(self, quantity: Quantity, goal: Callable[[Sample], Goal]) -> int:
         """Return the blocks that reach the ``goal``, by a pilot, which is requested, or a larger one."""
@@ -200,7 +192,7 @@ class Samples:
         width = max(goal.width / 2, math.hypot(outside, measured.error))
         return replace(goal, prediction=measured.value, width=width)
 
-    @_QUIET
+    @np.errstate(over="ignore", invalid="ignore")
     def measured(self, comparison: Comparison, alpha: float) -> Measured:
         """Return the comparison's estimate from the samples drawn so far.
 

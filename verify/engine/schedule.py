@@ -114,7 +114,9 @@ class Schedule:
                 while self._waiting and len(self._sent) < _MOST_SENT and self._done.empty():
                     self._send(*self._waiting.popleft())
                 if self._sent:
-                    self._receive()
+                    self._report()
+                    with suppress(queue.Empty):
+                        self._receive(self._done.get(timeout=_REPORT_S))
                 while self._settled:
                     yield self._settled.popleft()
         finally:
@@ -204,24 +206,17 @@ class Schedule:
         self._sent[future] = steps, number
         future.add_done_callback(self._done.put)
 
-    def _receive(self) -> None:
-        """Wait for a task, though not for long, and take in its result.
-
-        Raises:
-            VerifyError: the task failed, or its worker ended: the run ends with it.
-        """
-        self._report()
-        with suppress(queue.Empty):
-            future = self._done.get(timeout=_REPORT_S)
-            steps, number = self._sent.pop(future)
-            try:
-                result = future.result()
-            except VerifyError:
-                raise
-            except Exception as error:
-                after = "run it again" + (": it goes on from the cache" if self._store else "")
-                raise VerifyError(f"a task was lost with its worker ({described(error)}); {after}") from error
-            self._advance(steps, (number, result))
+    def _receive(self, future: Future[Any]) -> None:
+        """Take in the result of a task; where it failed, or its worker ended, the run ends with it."""
+        steps, number = self._sent.pop(future)
+        try:
+            result = future.result()
+        except VerifyError:
+            raise
+        except Exception as error:
+            after = "run it again" + (": it goes on from the cache" if self._store else "")
+            raise VerifyError(f"a task was lost with its worker ({described(error)}); {after}") from error
+        self._advance(steps, (number, result))
 
     def _report(self, **more: int) -> None:
         done = {name: getattr(self.progress, name) + extra for name, extra in more.items()}

@@ -19,7 +19,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from sympy import Expr, N
+from sympy import N
 
 from verify.errors import ClaimError, SourcesError, unknown
 from verify.evidence import Outcome, Record, Slug, SourceRecord
@@ -67,8 +67,13 @@ def compute(text: str, dimension: int | None = None) -> Computed:
         ValueError: it cannot be read or computed; the text says what to correct, in one line.
     """
     try:
-        expression = parse_value(text)
-        derived = _derived(expression)
+        expression = derived = parse_value(text)
+        if is_mean := expression.has(E, Var, Cov, Quantile):
+            # By the first two moments alone, else by those of normal components.
+            try:
+                derived = expected(expression, STANDARD)
+            except ClaimError:
+                derived = expected(expression, NORMAL_COMPONENTS)
     except ClaimError as error:
         raise ValueError(f"has a mistake: {str(error).splitlines()[0]}; correct it") from error
     if d in derived.free_symbols and dimension is None:
@@ -82,27 +87,11 @@ def compute(text: str, dimension: int | None = None) -> Computed:
     if not value.is_real or not math.isfinite(float(value)):
         raise ValueError("is no finite number; correct it")
     words = text if dimension is None else f"{text} at d_k = {dimension}"
-    return Computed(float(value), words, _claim(text, expression))
-
-
-def _derived(expression: Expr) -> Expr:
-    """Return an expression without means: by the first two moments alone, else those of normal components."""
-    if not expression.has(E, Var, Cov, Quantile):
-        return expression
-    try:
-        return expected(expression, STANDARD)
-    except ClaimError:
-        return expected(expression, NORMAL_COMPONENTS)
-
-
-def _claim(text: str, expression: Expr) -> str:
-    """Return the claim of the catalogue that derives an expression."""
-    # By its words: whoever follows the link reads how such a value is derived.
-    if expression.has(E, Var, Cov, Quantile):
-        return "score-variance"
+    # The claim goes by the words: whoever follows its link reads how such a value is derived.
+    claim = "softmax-saturation" if "softmax" in text else "worked-dot-products"
     if "entropy" in text or "H(" in text:
-        return "attention-entropy"
-    return "softmax-saturation" if "softmax" in text else "worked-dot-products"
+        claim = "attention-entropy"
+    return Computed(float(value), words, "score-variance" if is_mean else claim)
 
 
 # --- the file ---

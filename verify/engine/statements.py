@@ -78,47 +78,38 @@ def _by_computation(part: PartEntry) -> dict[str, Any]:
 
 def _by_evidence(part: PartEntry, claim: ClaimRecord | None) -> dict[str, Any]:
     """Return the words for a part from its evidence's verdict, and the figure that it predicts, if any."""
-    if claim is None:
-        return _open(f"{part.claim}, which would decide it, is not in this run.")
-    if claim.derivation.status is Proof.FAILED:
-        return _open(f"the derivation of {claim.id} failed, so there is no evidence.")
-    subject, verdict, figure = _evidence(claim, part.evidence_kind, part.evidence_id)
-    if verdict is Verdict.UNDECIDED:
-        return _open(f"{subject} is undecided.")
-    if part.printed is not None and figure is not None:
-        return _by_figure(part, verdict, figure)
-    if verdict is not Verdict.APPROXIMATE:
-        return {"holds": verdict is Verdict.CONFIRMED, "reason": f"By this run, {subject} is {verdict}."}
-    but = ("holds, but not exactly", "holds; the source says no more than that")[part.about]
-    return {"holds": True, "reason": f"Within the tolerance, {subject} {but}.", "exactly": part.about}
-
-
-def _evidence(claim: ClaimRecord, kind: str, name: str) -> tuple[str, Verdict, float | None]:
-    """Return evidence in words, its verdict, and the figure that it has."""
+    if claim is None or claim.derivation.status is Proof.FAILED:
+        lacking = f"{part.claim}, which would decide it, is not in this run."
+        return _open(f"the derivation of {claim.id} failed, so there is no evidence." if claim else lacking)
+    kind, name, figure = part.evidence_kind, part.evidence_id, None
     subject = f"the {kind} {name} of {claim.id}"
     match kind:
         case "verdict":
-            return f"the claim {claim.id}", claim.verdict, None
+            subject, verdict = f"the claim {claim.id}", claim.verdict
         case "control":
-            return f"the negative control {name} of {claim.id}", claim.control(name).verdict, None
+            subject, verdict = f"the negative {subject[4:]}", claim.control(name).verdict
         case "check":
-            return subject, claim.check(name).verdict, claim.check(name).prediction
-    # A fact is exact: there is nothing to measure.
-    return subject, Verdict.CONFIRMED, next(fact.value for fact in claim.facts if fact.id == name)
-
-
-def _by_figure(part: PartEntry, verdict: Verdict, figure: float) -> dict[str, Any]:
-    """Compare a printed figure with that of a check or a fact."""
-    if verdict is Verdict.REFUTED:
-        return _open(f"measurement refutes the prediction of {part.claim}, no figure is settled.")
-    printed = part.printed or ""
-    computed, holds = as_printed(figure, printed), rounds_to(figure, printed, about=part.about)
-    reason = f"The computed value rounds to the printed {printed}."
-    if computed != printed:
-        against = (_ABOUT if holds else ", not to the printed {}").format(printed)
-        reason = f"The computed value rounds to {computed}{against}."
-    exactly = part.about or verdict is not Verdict.APPROXIMATE
-    return {"holds": holds, "reason": reason, "computed": computed, "exactly": exactly}
+            verdict, figure = claim.check(name).verdict, claim.check(name).prediction
+        case _:
+            # A fact is exact: there is nothing to measure.
+            verdict = Verdict.CONFIRMED
+            figure = next(fact.value for fact in claim.facts if fact.id == name)
+    if verdict is Verdict.UNDECIDED:
+        return _open(f"{subject} is undecided.")
+    if part.printed is not None and figure is not None:
+        if verdict is Verdict.REFUTED:
+            return _open(f"measurement refutes the prediction of {part.claim}, no figure is settled.")
+        computed, holds = as_printed(figure, part.printed), rounds_to(figure, part.printed, about=part.about)
+        reason = f"The computed value rounds to the printed {part.printed}."
+        if computed != part.printed:
+            against = (_ABOUT if holds else ", not to the printed {}").format(part.printed)
+            reason = f"The computed value rounds to {computed}{against}."
+        exactly = part.about or verdict is not Verdict.APPROXIMATE
+        return {"holds": holds, "reason": reason, "computed": computed, "exactly": exactly}
+    if verdict is Verdict.APPROXIMATE:
+        but = ("holds, but not exactly", "holds; the source says no more than that")[part.about]
+        return {"holds": True, "reason": f"Within the tolerance, {subject} {but}.", "exactly": part.about}
+    return {"holds": verdict is Verdict.CONFIRMED, "reason": f"By this run, {subject} is {verdict}."}
 
 
 def _open(reason: str) -> dict[str, Any]:

@@ -81,7 +81,9 @@ class Check(Record):
     @computed_property
     def verdict(self) -> Verdict:
         """What its interval, or its computed value, says of the prediction."""
-        return _judged(self, exact=self.method == "exact")
+        if self.method == "exact":
+            return judge_exact(self.estimate, ends_of(self.band))
+        return judge(self.interval, self.prediction, ends_of(self.band), reliable=not self.doubt)
 
     @computed_property
     def reason(self) -> str:
@@ -140,19 +142,14 @@ class ControlRecord(Record):
     @computed_property
     def verdict(self) -> Verdict:
         """What its interval, or its computed value, says of the wrong prediction."""
-        return _judged(self, exact=not self.blocks)
+        if not self.blocks:
+            return judge_exact(self.estimate, ends_of(self.band))
+        return judge(self.interval, self.prediction, ends_of(self.band), reliable=not self.doubt)
 
     @property
     def is_near_miss(self) -> bool:
         """Whether it is the claim with one number moved just too far, as its id says."""
         return self.id.startswith(("biased-", "bent-")) or self.id.endswith("-sharper")
-
-
-def _judged(finding: Check | ControlRecord, *, exact: bool) -> Verdict:
-    within = ends_of(finding.band)
-    if exact:
-        return judge_exact(finding.estimate, within)
-    return judge(finding.interval, finding.prediction, within, reliable=not finding.doubt)
 
 
 def claim_verdict(
@@ -167,7 +164,16 @@ def claim_verdict(
     # wrong version passes, so might the claim.
     of = {verdict: [check for check in checks if check.verdict is verdict] for verdict in Verdict}
     if refuted := of[Verdict.REFUTED]:
-        return Verdict.REFUTED, _refutation(refuted)
+        # Such as "by at-d64 (measured 130.0, predicted 64: 2 times as large), and by at-d16". Deviations are
+        # in half-widths of their bands, so that checks of different tolerances compare.
+        worst, *others = sorted(refuted, key=lambda check: -check.deviation)
+        shown = numbers.estimate(worst.estimate, worst.standard_error, worst.interval).alone
+        bound = f"{worst.relation} ".removeprefix("= ")
+        expected = f"predicted {bound}{numbers.beside(worst.prediction, worst.standard_error)}"
+        measured = f"{'computed' if worst.method == 'exact' else 'measured'} {shown}, {expected}"
+        apart = ": ".join(filter(None, [measured, numbers.apart(worst.estimate, worst.prediction)]))
+        also = f", and by {', '.join(check.id for check in others)}" if others else ""
+        return Verdict.REFUTED, f"by {worst.id} ({apart}){also}"
     if standing := ", ".join(control.id for control in controls if control.verdict is not Verdict.REFUTED):
         return Verdict.UNDECIDED, f"negative control not rejected: {standing}"
     if undecided := of[Verdict.UNDECIDED]:
@@ -176,21 +182,6 @@ def claim_verdict(
     if near := ", ".join(check.id for check in of[Verdict.APPROXIMATE]):
         return Verdict.APPROXIMATE, f"within tolerance, but the exact value is excluded: {near}"
     return Verdict.CONFIRMED, _success(proof, checks, len(controls))
-
-
-def _refutation(refuted: Sequence[Check]) -> str:
-    """Return such as "by at-d64 (measured 130.0, predicted 64: 2 times as large), and by at-d16"."""
-    # In half-widths of their bands, so that checks of different tolerances compare.
-    worst, *others = sorted(refuted, key=lambda check: -check.deviation)
-    shown = numbers.estimate(worst.estimate, worst.standard_error, worst.interval)
-    expected = numbers.beside(worst.prediction, worst.standard_error)
-    how = "computed" if worst.method == "exact" else "measured"
-    sides = (
-        f"{how} {shown.alone}, predicted {'' if worst.relation == '=' else worst.relation + ' '}{expected}"
-    )
-    apart = ": ".join(filter(None, [sides, numbers.apart(worst.estimate, worst.prediction)]))
-    also = f", and by {', '.join(check.id for check in others)}" if others else ""
-    return f"by {worst.id} ({apart}){also}"
 
 
 _GRADES = {Proof.PROVED: "proved", Proof.DERIVED: "derived", Proof.CITING: "derived, citing a theorem"}

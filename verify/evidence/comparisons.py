@@ -75,11 +75,6 @@ class ComparedLayer(Record):
         """Return the parts of one outcome."""
         return tuple(part for part in self.parts if part.outcome is outcome)
 
-    def heads_of(self, part: ComparedPart) -> str:
-        """Return the heads in which a part differs in words, nothing for all."""
-        kind, count = ("key ", self.key_heads) if part.name in ("k", "v") else ("", self.heads)
-        return f"{kind}{heads_in_words(part.heads)}" if 0 < len(part.heads) < count else ""
-
 
 class ComparisonRecord(Sealed):
     """The whole result of comparing recordings A and B, as ``comparison.json`` holds it.
@@ -130,7 +125,10 @@ class ComparisonRecord(Sealed):
         for layer in self.differing:
             for part in layer.of(Agreement.DIFFERS):
                 text = f"{_IN_WORDS.get(part.name, part.name)} differs: {part}"
-                alike.setdefault((layer.heads_of(part), text), []).append(layer.name)
+                kind, count = ("key ", layer.key_heads) if part.name in ("k", "v") else ("", layer.heads)
+                # Where all of its heads differ, none is named.
+                heads = f"{kind}{heads_in_words(part.heads)}" if 0 < len(part.heads) < count else ""
+                alike.setdefault((heads, text), []).append(layer.name)
         for (heads, text), names in alike.items():
             yield f"✗ {', '.join(filter(None, (together(names), heads)))}: {text}"
         if self.differing:

@@ -101,12 +101,11 @@ def draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle) -> list[Line2D]:
 
 def readable(label: str) -> str:
     """Return a label whose formulas the figures' text face can set and no line break can cut."""
-    return "".join(_formula(piece.text) if piece.is_formula else piece.text for piece in pieces(label))
-
-
-def _formula(latex: str) -> str:
     # Spaces mean nothing in a formula but the end of a name.
-    return "$" + re.sub(r"\s+", "{}", simple(latex)) + "$"
+    return "".join(
+        "$" + re.sub(r"\s+", "{}", simple(piece.text)) + "$" if piece.is_formula else piece.text
+        for piece in pieces(label)
+    )
 
 
 class LayerStyle(NamedTuple):

@@ -107,7 +107,19 @@ def control_badge(verdict: Verdict) -> Badge:
 
 def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose:
     """Return a cell's settings as ``$d_k$ = 64, law normal``, leaving out some keys."""
-    return Prose(", ".join(_setting(key, value) for key, value in cell.items() if key not in without))
+    texts = []
+    for key, value in ((key, value) for key, value in cell.items() if key not in without):
+        shown, symbol = numbers.setting(value), _SYMBOL.fullmatch(key)
+        if symbol is None or isinstance(value, str):
+            texts.append(f"{key.replace('_', ' ')} {slashed(shown)}")
+            continue
+        # A name such as d_k or sigma_q is set as a formula, an index of several letters upright.
+        base, index = symbol[1], symbol[2] or ""
+        base = "\\" + base if base in _GREEK else base
+        upright = rf"\mathrm{{{index}}}" if len(index) > 1 else index
+        formula = f"${base}_{{{upright}}}$" if index else f"${base}$"
+        texts.append(f"{formula}{numbers.NO_BREAK}={numbers.NO_BREAK}{shown}")
+    return Prose(", ".join(texts))
 
 
 def at_settings(check: Check) -> str:
@@ -188,11 +200,18 @@ def interval95(check: Check) -> tuple[float, float]:
 def decisive_check(checks: Sequence[Check]) -> Check | None:
     """Return the check nearest to another verdict among those with the most serious verdict, or None."""
     measured = [check for check in checks if check.method != "exact"]
-    for verdict in MOST_SERIOUS_FIRST:
-        group = [check for check in measured if check.verdict is verdict]
-        if group:
-            return min(group, key=_margin)
-    return None
+
+    def margin(check: Check) -> float:
+        """Return how far the interval stays from the edge of the band, as a share of its half-width."""
+        if check.half_width == 0:
+            return 0.0
+        # An open side is infinitely far; a refuted interval lies outside by what is asked for.
+        least, most = ends_of(check.band)
+        inside = min(most - check.interval[1], check.interval[0] - least) / check.half_width
+        return -inside if check.verdict is Verdict.REFUTED else inside
+
+    order = MOST_SERIOUS_FIRST.index
+    return min(measured, key=lambda check: (order(check.verdict), margin(check)), default=None)
 
 
 def largest_deviation(checks: Sequence[Check]) -> str:
@@ -252,28 +271,6 @@ def sentence(check: Check, *, derived: bool) -> Prose:
         f"{check.quantity}{at}: {shown.with_error}, simultaneous interval {shown.interval} at level "
         f"{numbers.level(check.level)}; it {place}{wide}."
     )
-
-
-def _margin(check: Check) -> float:
-    """Return how far the interval stays from the edge of the band, as a share of the band's half width."""
-    if check.half_width == 0:
-        return 0.0
-    # An open side is infinitely far; a refuted interval lies outside by what is asked for.
-    least, most = ends_of(check.band)
-    inside = min(most - check.interval[1], check.interval[0] - least) / check.half_width
-    return -inside if check.verdict is Verdict.REFUTED else inside
-
-
-def _setting(key: str, value: Setting) -> str:
-    shown = numbers.setting(value)
-    symbol = _SYMBOL.fullmatch(key)
-    if symbol is None or isinstance(value, str):
-        return f"{key.replace('_', ' ')} {slashed(shown)}"
-    base = "\\" + symbol[1] if symbol[1] in _GREEK else symbol[1]
-    index = symbol[2] or ""
-    upright = rf"\mathrm{{{index}}}" if len(index) > 1 else index
-    symbol_text = f"${base}_{{{upright}}}$" if index else f"${base}$"
-    return f"{symbol_text}{numbers.NO_BREAK}={numbers.NO_BREAK}{shown}"
 
 
 def most_serious(findings: Iterable[Finding]) -> Judgement:
