@@ -43,7 +43,7 @@ def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     assert {known[name].chapter for name in ("doubled-again", "doubled-keys")} == {"user"}
 
 
-MALFORMED = 'assumptions=__import__("verify.spec").spec.assume(**{"In de": "They are."}), title='
+MALFORMED = 'assumptions=__import__("verify.spec").spec.assume(**{"In de": "They are."}), meaning='
 
 # What is replaced in the file by what; the text in whose line the mistake is found; a part of the message.
 BROKEN = [
@@ -55,8 +55,8 @@ BROKEN = [
         "claim id 'Two Keys': use lower-case",
         id="id",
     ),
-    pytest.param(("title=", MALFORMED), "In de", "id: String should match", id="slug"),
-    pytest.param(("title=", "titel="), "CLAIM", "unexpected keyword argument 'titel'", id="field"),
+    pytest.param(("meaning=", MALFORMED), "In de", "id: String should match", id="slug"),
+    pytest.param(("meaning=", "meanning="), "CLAIM", "unexpected keyword argument 'meanning'", id="field"),
     pytest.param(
         ("DIMENSIONS = ", "DIMENSIONS = 1 / 0  # "), "1 / 0", "ZeroDivisionError: division", id="raises"
     ),
