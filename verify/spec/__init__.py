@@ -17,7 +17,7 @@ Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
 LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of scores
 Indicator            1 where something is above 0
-over_keys            a sum over keys; ``over_components`` a sum over components; Sum is SymPy's
+over_keys            a sum over keys; ``over_components`` a sum over components
 squares              the sum of squared weights
 Named                an expression under a name, by which it is printed
 Family, Index        random numbers of a kind, and places in their ranges; those of a ``Given`` are not random
@@ -25,6 +25,11 @@ q, k, v, u, s        components of queries, keys, values and gradients, and scor
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
 d, m, n, d_v, sigma  how many components, queries, keys, components of a value; deviation of scores
 mu_q, sigma_q …      mean, deviation, skewness, kurtosis of components: mu, sigma, gamma, kappa of q and k
+
+integrated           a mean over rows of normal scores as a number
+SymPy's own          Symbol, symbols, S, Rational, Float, Expr, Matrix, eye, Sum, Integral, Derivative, Limit,
+                     oo, pi, exp, log, sqrt, tanh, sin, cos, erf, erfc, gamma, Abs, Max, Min, Eq, Le, Ge, Gt,
+                     KroneckerDelta, kronecker_product, lambdify, simplify; others come from SymPy
 
 Derivations
 Chain, Line          a start, and lines: expression, reason and check
@@ -54,7 +59,9 @@ NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INT
                      EXPONENTIAL, CAUCHY, student_t; numbers are those of a ``Given`` family
 """
 
-from sympy import Sum
+from sympy import Abs, Derivative, Eq, Expr, Float, Ge, Gt, Integral, KroneckerDelta, Le, Limit, Matrix, Max
+from sympy import Min, Rational, S, Sum, Symbol, cos, erf, erfc, exp, eye, gamma, kronecker_product, lambdify
+from sympy import log, oo, pi, simplify, sin, sqrt, symbols, tanh
 
 from verify.evidence import Figure, Reference
 from verify.montecarlo.compiling import Column, Program
@@ -65,6 +72,7 @@ from verify.spec import figures
 from verify.spec.checks import ROUNDING, Chains, Check, Computed, Fit, Items, Plot, Threshold, Within, Wrong
 from verify.spec.checks import fact, of_deviation, of_probability
 from verify.spec.claim import Claim, Findings, assume, cite
+from verify.spec.integrals import integrated
 from verify.symbolic.analysis import between, by_density, derivative, equivalent, integral, leading, limit
 from verify.symbolic.analysis import numerically
 from verify.symbolic.bounds import at_least, at_most, earlier

@@ -6,10 +6,8 @@ shifting single scores under the normal density, which adds a share of its expon
 
 from functools import cache
 
-from sympy import Limit, exp, oo, symbols
-
-from verify.spec import NORMAL_ROWS, Chain, E, Line, a, algebra, at_most, between, cited, earlier, j, l, n
-from verify.spec import over_keys, s, sigma, squares
+from verify.spec import NORMAL_ROWS, Chain, E, Limit, Line, a, algebra, at_most, between, cited, earlier, exp
+from verify.spec import j, l, n, oo, over_keys, s, sigma, squares, symbols
 
 Z, x, c, r = symbols("Z x c r", positive=True)
 """The total, an exponential, the share of it that comes on top, and a number near the total."""

@@ -3,12 +3,12 @@
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Expr, Rational, S, Sum, Symbol, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Chains, Check, Claim, Computed
-from verify.spec import Derivation, Dot, E, Family, Items, Named, Softmax, Threshold, Within, Wrong, a
-from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n
-from verify.spec import over_keys, q, s, score, squares, u, v
+from verify.spec import Derivation, Derivative, Dot, E, Expr, Family, Items, Named, Rational, S, Softmax, Sum
+from verify.spec import Symbol, Threshold, Within, Wrong, a, algebra, assume, at_most, cite, d, d_v
+from verify.spec import derivative, e, i, j, k, l, m, moments, n, over_keys, q, s, score, squares, symbols, u
+from verify.spec import v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 

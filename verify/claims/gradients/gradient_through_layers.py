@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
-from verify.spec import NORMAL, STANDARD, Chain, Chains, Check, Claim, Column, Derivation, E, Family, Given
-from verify.spec import Index, Items, Plot, Program, Threshold, Within, Wrong, algebra, assume, d, j, l, limit
-from verify.spec import moments, n, q
+from verify.spec import NORMAL, STANDARD, Chain, Chains, Check, Claim, Column, Derivation, E, Expr, Family
+from verify.spec import Given, Index, Items, Limit, Plot, Program, Rational, S, Sum, Symbol, Threshold, Within
+from verify.spec import Wrong, algebra, assume, d, exp, j, l, limit, moments, n, oo, q, sqrt
 from verify.spec.arrays import Array, gradients, probabilities
 
 D, L = (Symbol(name, integer=True, positive=True) for name in "DL")

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
-from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
-from verify.spec import Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra, assume, at_most, d
-from verify.spec import j, l, moments, n, over_keys, s, score, score_of
+from verify.spec import RADEMACHER, ROUNDING, Abs, Chain, Chains, Check, Claim, Computed, Derivation, E, Expr
+from verify.spec import Family, Float, Index, Indicator, Items, KroneckerDelta, Law, Le, Rational, S, Softmax
+from verify.spec import Symbol, Within, Wrong, a, algebra, assume, at_most, d, j, l, lambdify, moments, n
+from verify.spec import over_keys, s, score, score_of, sqrt, symbols
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}

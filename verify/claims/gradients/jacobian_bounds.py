@@ -6,10 +6,10 @@ from functools import cache, partial
 from itertools import product
 
 import numpy as np
-from sympy import Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, lambdify, symbols
 
-from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Family, Items, Named, Softmax
-from verify.spec import Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier, j, l, n, over_keys, s
+from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Expr, Family, Gt, Items
+from verify.spec import KroneckerDelta, Le, Named, Rational, S, Softmax, Sum, Symbol, Threshold, Wrong, a
+from verify.spec import algebra, at_least, at_most, cite, earlier, j, l, lambdify, n, over_keys, s, symbols
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
 ROUNDING = Allowance(1e-10)  # the rounding error of eigenvalues of matrices near 0

@@ -3,15 +3,12 @@
 from functools import partial
 from typing import Literal
 
-from sympy import Derivative, Expr, Gt, Integral, Limit, Rational, S, Sum, Symbol, exp, gamma, log, oo, pi
-from sympy import sqrt
-
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Entropy
-from verify.spec import Index, Items, Largest, LogSumExp, Plot, Softmax, Threshold, Within, Wrong, a, algebra
-from verify.spec import at_least, at_most, between, cite, cited, d, earlier, integral, j, l, n, over_keys, s
-from verify.spec import score, sigma, squares
-from verify.spec.integrals import integrated
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, Derivative, E
+from verify.spec import Entropy, Expr, Gt, Index, Integral, Items, Largest, Limit, LogSumExp, Plot, Rational
+from verify.spec import S, Softmax, Sum, Symbol, Threshold, Within, Wrong, a, algebra, at_least, at_most
+from verify.spec import between, cite, cited, d, earlier, exp, gamma, integral, integrated, j, l, log, n, oo
+from verify.spec import over_keys, pi, s, score, sigma, sqrt, squares
 from verify.spec.lemmas import SQUARED_LENGTH, of_queries
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
 

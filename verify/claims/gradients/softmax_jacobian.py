@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Expr, KroneckerDelta, Sum, exp
 
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import ROUNDING, Chain, Chains, Claim, Computed, Derivation, Family, Index, Items, Softmax
-from verify.spec import Wrong, a, algebra, assume, cite, j, l, n, over_keys, s, squares
+from verify.spec import ROUNDING, Chain, Chains, Claim, Computed, Derivation, Derivative, Expr, Family, Index
+from verify.spec import Items, KroneckerDelta, Softmax, Sum, Wrong, a, algebra, assume, cite, exp, j, l, n
+from verify.spec import over_keys, s, squares
 from verify.spec.arrays import Array, complex_step, entries, in_single_precision, largest_difference, loops
 from verify.spec.arrays import softmax
 

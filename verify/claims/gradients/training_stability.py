@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from sympy import Derivative, Expr, Rational, S, Sum, Symbol, sqrt, symbols
 
 from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
-from verify.spec import E, Family, Index, Indicator, Items, Named, Threshold, Wrong, a, algebra, assume, d
-from verify.spec import derivative, e, j, l, m, moments, n, q
+from verify.spec import Derivative, E, Expr, Family, Index, Indicator, Items, Named, Rational, S, Sum, Symbol
+from verify.spec import Threshold, Wrong, a, algebra, assume, d, derivative, e, j, l, m, moments, n, q, sqrt
+from verify.spec import symbols
 from verify.spec.arrays import Array, gradients, largest_difference, probabilities, stream
 
 c, eta, nu = symbols("c eta nu", positive=True)

@@ -3,13 +3,11 @@
 from functools import partial
 from itertools import product
 
-from sympy import Expr, Limit, Rational, S, Symbol, sqrt
-
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Derivation, Dot, E, Items
-from verify.spec import Plot, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v, i, j, k
-from verify.spec import l, limit, moments, n, over_components, over_keys, q, score, squares, substitute, u, v
-from verify.spec.integrals import integrated
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Derivation, Dot, E, Expr
+from verify.spec import Items, Limit, Plot, Quantile, Rational, S, Softmax, Symbol, Threshold, Within, Wrong
+from verify.spec import a, assume, cited, d, d_v, i, integrated, j, k, l, limit, moments, n, over_components
+from verify.spec import over_keys, q, score, sqrt, squares, substitute, u, v
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
 LARGER_STILL, SMALLER_STILL = ((16, 4), (128, 64), (128, 256), (1024, 64)), ((128, 768),)

@@ -1,9 +1,8 @@
 """Aligned queries and keys have scores with a mean of their own."""
 
-from sympy import S, Symbol, sqrt
-
-from verify.spec import Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, Var, Within, Wrong, a
-from verify.spec import algebra, cite, d, earlier, i, latex, m, moments, normal, over_components, q
+from verify.spec import Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, S, Symbol, Var, Within
+from verify.spec import Wrong, a, algebra, cite, d, earlier, i, latex, m, moments, normal, over_components, q
+from verify.spec import sqrt
 
 DIMENSIONS, RHO = (4, 16, 64), S.Half
 FACTORS = {"root-mean": 1 / sqrt(d), "over-mean": 1 / d}

@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 import scipy
 from scipy import special
-from sympy import Rational, S, log, sqrt
 
 from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy, Indicator
-from verify.spec import Items, Plot, Threshold, Within, Wrong, cited, d, earlier, j, n, of_probability, score
+from verify.spec import Items, Plot, Rational, S, Threshold, Within, Wrong, cited, d, earlier, integrated, j
+from verify.spec import log, n, of_probability, score, sqrt
 from verify.spec.arrays import softmax, stream
-from verify.spec.integrals import Approximation, integrated, over_lengths
+from verify.spec.integrals import Approximation, over_lengths
 from verify.spec.lemmas import entropy_lost, of_queries
 
 POSITIONS, D = (2, 8, 32, 128), 64

@@ -1,11 +1,10 @@
 """Correlated components make the variance outgrow the dimension."""
 
-from sympy import Matrix, Rational, S, Symbol, sqrt
-
 from verify.claims.limits.shared.mixtures import SIGMA_K, SIGMA_Q, A, B, c, covariance, four_blocks
 from verify.claims.limits.shared.mixtures import over_pairs, r, written_out
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Family, Items, Named, Plot, Sum
-from verify.spec import Var, Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n, over_components, q
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Family, Items, Matrix, Named
+from verify.spec import Plot, Rational, S, Sum, Symbol, Var, Wrong, a, algebra, assume, d, e, i, j, k, l, m
+from verify.spec import moments, n, over_components, q, sqrt
 
 rho, RHO = Symbol("rho", positive=True), Rational(1, 4)
 x, y = Family("x", m), Family("y", n)

@@ -2,12 +2,10 @@
 
 from itertools import product
 
-from sympy import Expr, Matrix, S, Symbol, eye
-
 from verify.claims.limits.shared.mixtures import A, B, c, covariance, four_blocks, over_pairs, r, written_out
-from verify.spec import Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Given, Index, Items, Named
-from verify.spec import Sum, Var, Wrong, a, algebra, assume, cite, d, i, l, m, moments, normal, numbers
-from verify.spec import of_deviation
+from verify.spec import Chain, Chains, Check, Claim, Cov, Derivation, E, Expr, Family, Given, Index, Items
+from verify.spec import Matrix, Named, S, Sum, Symbol, Var, Wrong, a, algebra, assume, cite, d, eye, i, l, m
+from verify.spec import moments, normal, numbers, of_deviation
 
 z, MU_Q, MU_K = Family("z", m, r), Given("mu_q", d), Given("mu_k", d)
 LAWS = {z: normal()}  # query and key are made of the same normal numbers, q = μ_q + Az and k = μ_k + Bz

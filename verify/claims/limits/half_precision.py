@@ -5,10 +5,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Integral, Rational, Symbol, erfc, log, oo, sqrt
 
-from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator, Items, Plot
-from verify.spec import Threshold, Wrong, assume, d, fact, score
+from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator, Integral, Items
+from verify.spec import Plot, Rational, Symbol, Threshold, Wrong, assume, d, erfc, fact, log, oo, score, sqrt
 from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import scipy
-from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, lambdify, log, oo, pi, sqrt
+from sympy import E as EULER, atan
 
-from verify.spec import CAUCHY, Chain, Chains, Check, Claim, E, Indicator, Items, LargestGap, Law, Threshold
-from verify.spec import Wrong, a, at_least, by_density, cite, d, derivative, earlier, integral, j, k
-from verify.spec import of_probability, q, score
+from verify.spec import CAUCHY, Chain, Chains, Check, Claim, Derivative, E, Indicator, Integral, Items
+from verify.spec import LargestGap, Law, Rational, S, Symbol, Threshold, Wrong, a, at_least, by_density, cite
+from verify.spec import d, derivative, earlier, integral, j, k, lambdify, log, of_probability, oo, pi, q
+from verify.spec import score, sqrt
 from verify.spec.score_law import below as below_of_normals
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)

@@ -2,11 +2,9 @@
 
 from functools import partial
 
-from sympy import Expr, Float, Limit, log, oo, sqrt
-
-from verify.spec import Chain, Chains, Check, Claim, Derivation, E, Items, Plot, Within, Wrong, a, at_least
-from verify.spec import between, cite, earlier, fact, j, n, s, sigma, squares
-from verify.spec.integrals import integrated
+from verify.spec import Chain, Chains, Check, Claim, Derivation, E, Expr, Float, Items, Limit, Plot, Within
+from verify.spec import Wrong, a, at_least, between, cite, earlier, fact, integrated, j, log, n, oo, s, sigma
+from verify.spec import sqrt, squares
 from verify.spec.lemmas import squares_lack
 from verify.spec.many_keys import ONCE, at_most_keys
 

@@ -1,10 +1,8 @@
 """Whether scaled scores start with unit variance is decided by the initialisation."""
 
-from sympy import Expr, Rational, Symbol, sqrt
-
-from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Chains, Check, Claim, Derivation, Dot, E, Family
-from verify.spec import Given, Index, Items, Named, Sum, Var, Wrong, a, algebra, b, cite, d, e, earlier, fact
-from verify.spec import i, l, m, moments, over_components, q, substitute
+from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Chains, Check, Claim, Derivation, Dot, E, Expr
+from verify.spec import Family, Given, Index, Items, Named, Rational, Sum, Symbol, Var, Wrong, a, algebra, b
+from verify.spec import cite, d, e, earlier, fact, i, l, m, moments, over_components, q, sqrt, substitute
 
 D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
 """Width of a token and variance of the entries of a projection."""

@@ -1,10 +1,8 @@
 """The softmax sees the variance within a row, not the total one."""
 
-from sympy import Ge, S, Symbol, sqrt
-
-from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Cov, Derivation, E, Items
-from verify.spec import Plot, Softmax, Var, Wrong, a, algebra, d, fact, j, k, l, m, moments, mu_k, mu_q, n
-from verify.spec import over_keys, q, s, score, score_of, sigma_k, sigma_q
+from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Cov, Derivation, E, Ge
+from verify.spec import Items, Plot, S, Softmax, Symbol, Var, Wrong, a, algebra, d, fact, j, k, l, m, moments
+from verify.spec import mu_k, mu_q, n, over_keys, q, s, score, score_of, sigma_k, sigma_q, sqrt
 
 LAWS = {"uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, "normal": {q: NORMAL, k: NORMAL}}
 OF_UNIFORM = {mu_q: S.Half, mu_k: S.Half, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}

@@ -1,9 +1,8 @@
 """A vector's score with itself has the dimension as its mean."""
 
-from sympy import S, sqrt
-
-from verify.spec import UNIFORM, Chain, Chains, Check, Claim, Derivation, Dot, E, Items, Law, Plot, Var, Wrong
-from verify.spec import a, algebra, d, gamma_q, i, kappa_q, moments, of_deviation, over_components, q
+from verify.spec import UNIFORM, Chain, Chains, Check, Claim, Derivation, Dot, E, Items, Law, Plot, S, Var
+from verify.spec import Wrong, a, algebra, d, gamma_q, i, kappa_q, moments, of_deviation, over_components, q
+from verify.spec import sqrt
 
 DIMENSIONS = (1, 8, 64, 128)
 OWN = Dot(q, a, q, a)

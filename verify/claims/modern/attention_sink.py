@@ -4,11 +4,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Expr, Rational, Symbol, exp, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
-from verify.spec import Items, Named, Plot, Within, Wrong, a, algebra, cite, cited, d, earlier, j, l, n
-from verify.spec import over_keys, s, score
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation
+from verify.spec import Derivative, E, Expr, Items, Named, Plot, Rational, Symbol, Within, Wrong, a, algebra
+from verify.spec import cite, cited, d, earlier, exp, j, l, n, over_keys, s, score, sqrt, symbols
 from verify.spec.arrays import Array, complex_step, entries, largest_difference, loops, softmax
 from verify.spec.integrals import mean_beside_sink, over_lengths
 from verify.spec.score_law import exponential, t

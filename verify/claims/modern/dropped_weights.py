@@ -5,11 +5,10 @@ from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
-from sympy import Expr, S, Symbol, sqrt
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Distribution, E, Family, Given
-from verify.spec import Items, Largest, Law, Named, Softmax, Within, Wrong, a, cite, d, d_v, e, j, m, moments
-from verify.spec import n, over_keys, q, score, v
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Distribution, E, Expr, Family
+from verify.spec import Given, Items, Largest, Law, Named, S, Softmax, Symbol, Within, Wrong, a, cite, d, d_v
+from verify.spec import e, j, m, moments, n, over_keys, q, score, sqrt, v
 from verify.spec.arrays import Array
 
 r, first = Symbol("r", positive=True), Symbol("p_1", positive=True)

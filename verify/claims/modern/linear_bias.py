@@ -1,10 +1,10 @@
 """A linear bias adds to the variance of rows, and more so in longer ones."""
 
 import numpy as np
-from sympy import Rational, S, Symbol, exp, sqrt, tanh
 
 from verify.spec import ROUNDING, STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Law
-from verify.spec import Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
+from verify.spec import Plot, Rational, S, Symbol, Wrong, a, algebra, cite, d, exp, j, moments, n, over_keys
+from verify.spec import s, score, sigma, sqrt, tanh
 from verify.spec.arrays import softmax
 
 SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}  # the slopes of the first and the third of eight heads

@@ -4,10 +4,10 @@ import math
 from functools import partial
 
 import numpy as np
-from sympy import Ge, Le, Min, Rational, S, exp, log, sqrt, symbols, tanh
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Plot, Within
-from verify.spec import Wrong, algebra, assume, at_most, cite, d, moments, score
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items, Le, Min
+from verify.spec import Plot, Rational, S, Within, Wrong, algebra, assume, at_most, cite, d, exp, log, moments
+from verify.spec import score, sqrt, symbols, tanh
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 from verify.spec.rounding import Rounded, rounded
 from verify.spec.score_law import lengths

@@ -3,11 +3,10 @@
 from functools import partial
 
 import numpy as np
-from sympy import Gt, Integral, S, Sum, Symbol, exp, gamma, oo, pi, sqrt
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, Dot, E
-from verify.spec import Items, Line, Plot, Var, Wrong, a, at_most, by_density, cite, d, e, earlier, i
-from verify.spec import integral, j, k, q, score
+from verify.spec import Gt, Integral, Items, Line, Plot, S, Sum, Symbol, Var, Wrong, a, at_most, by_density
+from verify.spec import cite, d, e, earlier, exp, gamma, i, integral, j, k, oo, pi, q, score, sqrt
 from verify.spec.arrays import loops
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
 

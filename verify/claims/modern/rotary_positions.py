@@ -2,11 +2,9 @@
 
 from functools import partial
 
-from sympy import Expr, Matrix, S, Symbol, cos, sin, sqrt, symbols
-
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Family, Given, Index, Items
-from verify.spec import Line, Named, Sum, Var, Wrong, a, algebra, cite, j, k, m, moments, n, numbers
-from verify.spec import of_deviation, q, sigma_k, sigma_q
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Expr, Family, Given, Index
+from verify.spec import Items, Line, Matrix, Named, S, Sum, Symbol, Var, Wrong, a, algebra, cite, cos, j, k, m
+from verify.spec import moments, n, numbers, of_deviation, q, sigma_k, sigma_q, sin, sqrt, symbols
 
 PAIRS, MEANS, MIXED = 8, ((0.5, -1.0), (1.0, -0.5)), 0.8
 """Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""

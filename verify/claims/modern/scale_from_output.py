@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, S, Symbol, log, simplify
 
 from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Chains, Check, Claim, Column, Computed
-from verify.spec import Derivation, E, Family, Given, Index, Items, Named, Softmax, Sum, Within, Wrong, a
-from verify.spec import algebra, assume, d, d_v, derivative, e, j, k, l, m, moments, n, numbers, over_keys, q
-from verify.spec import s, v
+from verify.spec import Derivation, Derivative, E, Family, Given, Index, Items, Named, S, Softmax, Sum, Symbol
+from verify.spec import Within, Wrong, a, algebra, assume, d, d_v, derivative, e, j, k, l, log, m, moments, n
+from verify.spec import numbers, over_keys, q, s, simplify, v
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17

@@ -3,11 +3,11 @@
 from functools import partial
 
 import numpy as np
-from sympy import Abs, Derivative, Expr, Integral, Rational, Symbol, lambdify, sqrt, symbols, tanh
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Derivation, E, Items, Line, Plot
-from verify.spec import Within, Wrong, at_most, cite, d, derivative, earlier, leading, moments, numerically
-from verify.spec import score
+from verify.spec import NORMAL_COMPONENTS, Abs, Chain, Chains, Check, Claim, Derivation, Derivative, E, Expr
+from verify.spec import Integral, Items, Line, Plot, Rational, Symbol, Within, Wrong, at_most, cite, d
+from verify.spec import derivative, earlier, lambdify, leading, moments, numerically, score, sqrt, symbols
+from verify.spec import tanh
 from verify.spec.score_law import lengths
 
 D, CAPS = 16, (1, 2, 4, 32)

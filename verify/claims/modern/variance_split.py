@@ -2,11 +2,9 @@
 
 from functools import partial
 
-from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product
-
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Named, Sum
-from verify.spec import Var, Wrong, a, assume, d, e, earlier, i, j, k, l, m, moments, n, numbers, of_deviation
-from verify.spec import over_components, q
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Expr, Family, Given, Index, Items
+from verify.spec import Matrix, Named, Rational, S, Sum, Symbol, Var, Wrong, a, assume, d, e, earlier, eye, i
+from verify.spec import j, k, kronecker_product, l, m, moments, n, numbers, of_deviation, over_components, q
 
 r, c, g = Symbol("r", positive=True, integer=True), Index("c"), Index("g")
 A, B, mu, nu = Given("A", d, r), Given("B", d, r), Given("mu", d), Given("nu", d)

@@ -1,10 +1,7 @@
 """With several heads, the scale depends on the width of one head."""
 
-from sympy import Symbol, sqrt
-
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Items, Var, Wrong, algebra, d
-from verify.spec import moments, n, score
-from verify.spec.integrals import integrated
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Items, Symbol, Var, Wrong, algebra
+from verify.spec import d, integrated, moments, n, score, sqrt
 from verify.spec.lemmas import lost
 
 WIDTH, KEYS, PRECISELY = 16, 64, 3e-9

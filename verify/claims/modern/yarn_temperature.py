@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 
-from sympy import Expr, Le, Rational, Symbol, cbrt, exp, log, sqrt
+from sympy import cbrt
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Items, Plot, Var, Wrong
-from verify.spec import algebra, at_most, cite, d, fact, j, moments, n, score, squares
-from verify.spec.integrals import integrated
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Expr, Items, Le, Plot
+from verify.spec import Rational, Symbol, Var, Wrong, algebra, at_most, cite, d, exp, fact, integrated, j, log
+from verify.spec import moments, n, score, sqrt, squares
 from verify.spec.lemmas import of_queries
 from verify.spec.many_keys import many_keys
 

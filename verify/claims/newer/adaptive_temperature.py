@@ -5,12 +5,10 @@ from functools import partial
 
 import numpy as np
 import scipy
-from sympy import Float, Rational, S, Symbol, exp, log
 
-from verify.spec import Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy, Items, Line
-from verify.spec import LogSumExp, Softmax, Wrong, a, algebra, at_least, at_most, cite, fact, j, m, n
-from verify.spec import over_keys, s
-from verify.spec.integrals import integrated
+from verify.spec import Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy, Float, Items
+from verify.spec import Line, LogSumExp, Rational, S, Softmax, Symbol, Wrong, a, algebra, at_least, at_most
+from verify.spec import cite, exp, fact, integrated, j, log, m, n, over_keys, s
 
 H = Symbol("H", real=True)
 FACTOR = sum(Rational(c, 1000) * H**power for power, c in enumerate((-1791, 4917, -2300, 481, -37)))

@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 from scipy import special
-from sympy import Ge, Integral, Le, Rational, S, cosh, exp, log, symbols
+from sympy import cosh
 
 from verify.claims.newer.shared.levels import mean_over_signs, weights
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
-from verify.spec import Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier, integral, j
-from verify.spec import l, m, n, over_keys, s, squares
+from verify.spec import Ge, Integral, Items, Le, Line, Rational, S, Softmax, Within, Wrong, a, algebra
+from verify.spec import at_most, cite, earlier, exp, integral, j, l, log, m, n, over_keys, s, squares, symbols
 from verify.spec.arrays import Array
 
 R, t = symbols("R t", positive=True)

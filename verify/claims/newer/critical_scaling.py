@@ -3,11 +3,10 @@
 from functools import partial
 
 import numpy as np
-from sympy import Rational, S, Sum, Symbol
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Plot, Wrong, algebra, cite, fact
-from verify.spec import j, n
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Plot, Rational, S, Sum, Symbol
+from verify.spec import Wrong, algebra, cite, fact, j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)

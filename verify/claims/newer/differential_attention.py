@@ -4,11 +4,10 @@ import math
 from functools import partial
 
 import numpy as np
-from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt, symbols
 
-from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Items, Named
-from verify.spec import Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j, m, moments
-from verify.spec import n, normal, s
+from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Expr, Family, Float
+from verify.spec import Items, Named, Rational, S, Softmax, Symbol, Var, Wrong, a, algebra, at_least, cite
+from verify.spec import cited, earlier, exp, fact, j, m, moments, n, normal, s, sqrt, symbols
 
 factor, (r, rho), t = Symbol("lambda", nonnegative=True), symbols("r rho", real=True), Family("t", m, n)
 LAWS = {**NORMAL_ROWS, t: normal()}

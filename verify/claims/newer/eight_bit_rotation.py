@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import hadamard
-from sympy import Expr, Integral, Matrix, Rational, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim, Column, Computed, Derivation
-from verify.spec import Distribution, E, Items, Line, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
-from verify.spec import earlier, fact, integral, j, k, m, moments, n, q, v
+from verify.spec import Distribution, E, Expr, Integral, Items, Line, Matrix, Rational, Symbol, Threshold, Var
+from verify.spec import Within, Wrong, a, algebra, cite, cos, d, d_v, earlier, fact, integral, j, k, m
+from verify.spec import moments, n, q, sin, sqrt, symbols, v
 from verify.spec.arrays import Array, largest_difference, loops, softmax, stream
 from verify.spec.rounding import rounded
 

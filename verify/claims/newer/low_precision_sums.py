@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from sympy import Le, Rational, S, exp, symbols
 
 from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Column, Computed, Derivation, E
-from verify.spec import Family, Items, Largest, Law, Threshold, Within, Wrong, a, assume, at_most, cite, j, l
-from verify.spec import m, moments, n, over_keys, s, substitute
+from verify.spec import Family, Items, Largest, Law, Le, Rational, S, Threshold, Within, Wrong, a, assume
+from verify.spec import at_most, cite, exp, j, l, m, moments, n, over_keys, s, substitute, symbols
 from verify.spec.arrays import Array
 from verify.spec.rounding import rounded, running
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from sympy import Le, Min, Rational, Sum, Symbol, exp, log, symbols
 
 from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Chains, Check, Claim, Column
-from verify.spec import Computed, Derivation, E, Family, Items, Line, Softmax, Threshold, Wrong, a, algebra
-from verify.spec import at_most, cite, d_v, j, m, n, over_keys, s, v
+from verify.spec import Computed, Derivation, E, Family, Items, Le, Line, Min, Rational, Softmax, Sum, Symbol
+from verify.spec import Threshold, Wrong, a, algebra, at_most, cite, d_v, exp, j, log, m, n, over_keys, s
+from verify.spec import symbols, v
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax
 from verify.spec.rounding import rounded
 

@@ -4,12 +4,12 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 
 from verify.claims.newer.shared.critical import around_critical, eps
 from verify.claims.newer.shared.levels import weight_of_leader
 from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
-from verify.spec import Items, Plot, Within, Wrong, a, algebra, at_least, at_most, cite, fact, j, m, n
+from verify.spec import Ge, Items, Le, Plot, Rational, Sum, Within, Wrong, a, algebra, at_least, at_most, cite
+from verify.spec import exp, fact, j, log, m, n, symbols
 
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)

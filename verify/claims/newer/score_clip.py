@@ -3,11 +3,11 @@
 from functools import partial
 
 import numpy as np
-from sympy import Max, Rational, S, exp, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
-from verify.spec import Indicator, Items, Largest, Softmax, Wrong, a, algebra, cite, cited, d, i, j, k, l, m
-from verify.spec import n, of_probability, over_components, q, s, score, substitute
+from verify.spec import Indicator, Items, Largest, Max, Rational, S, Softmax, Wrong, a, algebra, cite, cited
+from verify.spec import d, exp, i, j, k, l, m, n, of_probability, over_components, q, s, score, sqrt
+from verify.spec import substitute, symbols
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 
 gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)

@@ -1,10 +1,9 @@
 """Sums of rows of sigmoid attention tend not to one, but to the mean exponential of a score."""
 
-from sympy import Integral, Limit, Rational, S, Symbol, exp, lambdify, oo, pi, sqrt, symbols
-
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Items, Law
-from verify.spec import Plot, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited, d, earlier
-from verify.spec import fact, integral, j, moments, n, over_keys, s, score, sigma
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Integral
+from verify.spec import Items, Law, Limit, Plot, Rational, S, Symbol, Within, Wrong, a, algebra, at_most
+from verify.spec import between, by_density, cite, cited, d, earlier, exp, fact, integral, j, lambdify
+from verify.spec import moments, n, oo, over_keys, pi, s, score, sigma, sqrt, symbols
 from verify.spec.score_law import exponential, t
 
 KEYS, NEAR = (4, 64, 1024), Within(0.5, fixed=True)

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from sympy import Integral, Rational, Symbol, exp, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Items, Plot
-from verify.spec import Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier, integral, j
-from verify.spec import k, m, n, q, s
+from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Integral, Items, Plot
+from verify.spec import Rational, Symbol, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d
+from verify.spec import earlier, exp, integral, j, k, m, n, oo, pi, q, s, sqrt, symbols
 from verify.spec.arrays import Array, softmax
 
 KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, Rational(1, 2)

@@ -2,12 +2,10 @@
 
 from functools import partial
 
-from sympy import Ge, KroneckerDelta, Le, Rational, Symbol, exp
-
 from verify.claims.newer.shared.levels import mean_over_signs, weight_of_leader
-from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Items
-from verify.spec import Largest, Line, Plot, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite
-from verify.spec import earlier, fact, j, l, m, n, over_keys, s, sigma
+from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items
+from verify.spec import KroneckerDelta, Largest, Le, Line, Plot, Rational, Softmax, Symbol, Within, Wrong, a
+from verify.spec import algebra, at_least, at_most, cite, earlier, exp, fact, j, l, m, n, over_keys, s, sigma
 
 R = Symbol("R", positive=True)
 MOST, LEAST = 1 / (1 + (n - 1) * exp(-R)), 1 / (1 + (n - 1) * exp(R))

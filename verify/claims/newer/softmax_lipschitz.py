@@ -3,11 +3,10 @@
 from functools import partial
 
 import numpy as np
-from sympy import Expr, KroneckerDelta, Rational, S, Sum, Symbol, exp, tanh
 
-from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family, Items, Plot
-from verify.spec import Softmax, Threshold, Within, Wrong, a, algebra, at_most, cite, earlier, j, l, m, n
-from verify.spec import over_keys, s, sigma
+from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Expr, Family, Items
+from verify.spec import KroneckerDelta, Plot, Rational, S, Softmax, Sum, Symbol, Threshold, Within, Wrong, a
+from verify.spec import algebra, at_most, cite, earlier, exp, j, l, m, n, over_keys, s, sigma, tanh
 from verify.spec.arrays import complex_step, softmax
 
 delta, x = Symbol("delta", positive=True), Family("x", n)

@@ -1,12 +1,13 @@
 """Softpick gives half of the keys no weight, and its rows sum to less than one."""
 
 import math
-import numpy as np
-from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, pi, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Indicator, Items, Plot
-from verify.spec import Within, Wrong, a, algebra, by_density, cite, earlier, fact, integral, j, n
-from verify.spec import numerically, of_probability, over_keys, s, sigma
+import numpy as np
+
+from verify.spec import NORMAL_ROWS, Abs, Chain, Chains, Check, Claim, Derivation, E, Float, Indicator
+from verify.spec import Integral, Items, Max, Plot, Rational, S, Symbol, Within, Wrong, a, algebra, by_density
+from verify.spec import cite, earlier, erf, exp, fact, integral, j, n, numerically, of_probability, oo
+from verify.spec import over_keys, pi, s, sigma, sqrt
 
 DEVIATIONS = {"half": S.Half, "one": S.One, "two": S(2)}
 y = Symbol("y", real=True)

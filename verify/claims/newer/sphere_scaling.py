@@ -1,11 +1,10 @@
 """For keys on a sphere, scores that grow like the logarithm of the length are not enough."""
 
-from sympy import Eq, Float, Integral, Rational, S, erf, exp, sqrt, symbols
-
 from verify.claims.newer.shared.sphere import growth_of_scale, mean_of_largest
-from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Derivation, Dot, E, Family, Items
-from verify.spec import Largest, Plot, Softmax, Within, Wrong, a, algebra, at_most, cite, cited, d, earlier
-from verify.spec import fact, integral, j, k, l, m, n, normal, over_keys, q, score
+from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Derivation, Dot, E, Eq, Family, Float
+from verify.spec import Integral, Items, Largest, Plot, Rational, S, Softmax, Within, Wrong, a, algebra
+from verify.spec import at_most, cite, cited, d, earlier, erf, exp, fact, integral, j, k, l, m, n, normal
+from verify.spec import over_keys, q, score, sqrt, symbols
 
 beta, v, w = symbols("beta v w", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20

@@ -3,10 +3,9 @@
 from functools import partial
 
 import numpy as np
-from sympy import Limit, Symbol, exp, oo, symbols
 
-from verify.spec import NORMAL, Allowance, Chain, Chains, Claim, Computed, Items, Named, Softmax, Wrong
-from verify.spec import algebra, cite, e, j, limit, over_keys, score, v
+from verify.spec import NORMAL, Allowance, Chain, Chains, Claim, Computed, Items, Limit, Named, Softmax
+from verify.spec import Symbol, Wrong, algebra, cite, e, exp, j, limit, oo, over_keys, score, symbols, v
 from verify.spec.arrays import Array, attention, in_single_precision, largest_difference, loops, probabilities
 from verify.spec.arrays import softmax, stream
 

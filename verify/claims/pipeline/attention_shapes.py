@@ -4,10 +4,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sympy import Expr, MatrixSymbol, Symbol
+from sympy import MatrixSymbol
 
-from verify.spec import NORMAL, Chain, Chains, Claim, Computed, Derivation, Items, Named, Wrong, algebra, d
-from verify.spec import d_v, fact
+from verify.spec import NORMAL, Chain, Chains, Claim, Computed, Derivation, Expr, Items, Named, Symbol, Wrong
+from verify.spec import algebra, d, d_v, fact
 from verify.spec.arrays import Array, attention, probabilities, stream
 
 TOKENS, WIDTH, HEAD, SIDES = 3, 512, 64, ("rows", "columns")

@@ -4,11 +4,9 @@ import ast
 import builtins
 import re
 
-from sympy import Expr, Rational, S, Symbol, sqrt, symbols
-
-from verify.spec import UNIT_INTERVAL, Chain, Check, Claim, Computed, Cov, Derivation, Dot, E, Family, Fit
-from verify.spec import Index, Items, Law, Named, Plot, Sum, Var, Within, Wrong, a, algebra, b, cite, d
-from verify.spec import earlier, fact, moments
+from verify.spec import UNIT_INTERVAL, Chain, Check, Claim, Computed, Cov, Derivation, Dot, E, Expr, Family
+from verify.spec import Fit, Index, Items, Law, Named, Plot, Rational, S, Sum, Symbol, Var, Within, Wrong, a
+from verify.spec import algebra, b, cite, d, earlier, fact, moments, sqrt, symbols
 
 N, c = Symbol("N", integer=True, positive=True), Index("c")
 mu, sigma, x = Symbol("mu", real=True), Symbol("sigma", positive=True), Family("x", N, d)

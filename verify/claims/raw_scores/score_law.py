@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy
-from sympy import Derivative, lambdify
 
-from verify.spec import Chain, Check, Claim, Figure, Findings, Items, LargestGap, Wrong, cite, d, derivative
-from verify.spec import earlier, figures as draw, numerically, of_probability
+from verify.spec import Chain, Check, Claim, Derivative, Figure, Findings, Items, LargestGap, Wrong, cite, d
+from verify.spec import derivative, earlier, figures as draw, lambdify, numerically, of_probability
 from verify.spec.score_law import BELOW, DENSITY, MIXTURE, SHARE, below, distribution, x, z
 
 DIMENSIONS, GRID = (1, 2, 4, 16, MOST := 64), 256

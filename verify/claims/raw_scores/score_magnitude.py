@@ -1,9 +1,7 @@
 """The size of a typical score grows like the root of the dimension."""
 
-from sympy import Abs, Integral, gamma, oo, pi, sqrt
-
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Items, Plot, Wrong, algebra
-from verify.spec import cite, d, earlier, integral, moments, score
+from verify.spec import NORMAL_COMPONENTS, Abs, Chain, Check, Claim, Derivation, E, Integral, Items, Plot
+from verify.spec import Wrong, algebra, cite, d, earlier, gamma, integral, moments, oo, pi, score, sqrt
 from verify.spec.score_law import CHI_SQUARE, SQUARES, of_normals, w
 
 SIZE = E(Abs(score))

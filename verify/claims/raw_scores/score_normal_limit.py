@@ -4,11 +4,10 @@ from functools import cache
 
 import numpy as np
 from scipy import special
-from sympy import Derivative, Integral, S, Symbol, erf, exp, oo, pi, simplify, sqrt
 
-from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator
-from verify.spec import Items, Plot, Var, Within, Wrong, a, algebra, d, i, j, k, latex, moments
-from verify.spec import of_probability, q, score
+from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, Derivative, E
+from verify.spec import Indicator, Integral, Items, Plot, S, Symbol, Var, Within, Wrong, a, algebra, d, erf
+from verify.spec import exp, i, j, k, latex, moments, of_probability, oo, pi, q, score, simplify, sqrt
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 NEAR, FAR = 1000, 2000  # dimensions in which the distance is computed from the exact law to tell its rate

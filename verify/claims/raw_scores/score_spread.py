@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy
-from sympy import Eq, Integral, Limit, Rational, Symbol, erf, erfinv, lambdify, log, oo, sqrt
+from sympy import erfinv
 
 from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Allowance, Chain, Check, Claim, Computed, Derivation
-from verify.spec import E, Figure, Findings, Indicator, Items, LargestGap, Quantile, Var, Within, Wrong, a
-from verify.spec import cited, d, earlier, equivalent, figures as draw, i, integral, j, k, moments, mu_k, mu_q
-from verify.spec import of_probability, q, score, sigma_k, sigma_q
+from verify.spec import E, Eq, Figure, Findings, Indicator, Integral, Items, LargestGap, Limit, Quantile
+from verify.spec import Rational, Symbol, Var, Within, Wrong, a, cited, d, earlier, equivalent, erf
+from verify.spec import figures as draw, i, integral, j, k, lambdify, log, moments, mu_k, mu_q, of_probability
+from verify.spec import oo, q, score, sigma_k, sigma_q, sqrt
 from verify.spec.score_law import SHARE, below, distribution, x
 
 LEVEL = Rational(95, 100)

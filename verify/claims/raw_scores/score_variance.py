@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sympy import Derivative, I, Rational, Subs, Symbol, exp, sqrt
+from sympy import I, Subs
 
-from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, E, Family, Fit, Items
-from verify.spec import Plot, Var, Wrong, a, algebra, cite, d, derivative, earlier, fact, i, j, k, m, moments
-from verify.spec import n, over_components, q, score
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, Derivative, E, Family
+from verify.spec import Fit, Items, Plot, Rational, Symbol, Var, Wrong, a, algebra, cite, d, derivative
+from verify.spec import earlier, exp, fact, i, j, k, m, moments, n, over_components, q, score, sqrt
 from verify.spec.score_law import characteristic
 
 product, x, y = q[a, i] * k[j, i], Family("x", m), Family("y", n)

@@ -2,11 +2,9 @@
 
 from fractions import Fraction
 
-from sympy import Rational, sqrt
-
 from verify.spec import EXPONENTIAL, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, E, Fit
-from verify.spec import Items, Plot, Sum, Var, Wrong, a, algebra, d, fact, i, j, k, moments, mu_k, mu_q
-from verify.spec import of_deviation, q, score, sigma_k, sigma_q
+from verify.spec import Items, Plot, Rational, Sum, Var, Wrong, a, algebra, d, fact, i, j, k, moments, mu_k
+from verify.spec import mu_q, of_deviation, q, score, sigma_k, sigma_q, sqrt
 
 UNIFORM = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
 SHIFTED = {q: NORMAL.moved(Fraction(1, 2), 1), k: NORMAL.moved(-1, 2)}

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from sympy import Integral, Poly, Rational, S, Symbol, exp, oo
+from sympy import Poly
 
 from verify.spec import ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, E, Family, Indicator
-from verify.spec import Items, Sum, Wrong, a, algebra, assume, cite, cited, fact, i, integral, l, m, n, normal
+from verify.spec import Integral, Items, Rational, S, Sum, Symbol, Wrong, a, algebra, assume, cite, cited, exp
+from verify.spec import fact, i, integral, l, m, n, normal, oo
 from verify.spec.arrays import Array
 
 TWO = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))

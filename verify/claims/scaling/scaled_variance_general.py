@@ -1,9 +1,8 @@
 """Scaling restores the variance of a single dimension."""
 
-from sympy import sqrt
-
 from verify.spec import CENTRED, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, Fit, Items
 from verify.spec import Plot, Sum, Var, Wrong, a, d, i, j, k, moments, mu_k, mu_q, q, score, sigma_k, sigma_q
+from verify.spec import sqrt
 
 CENTRED_LAWS, UNIFORM = {q: NORMAL.moved(0, 2), k: NORMAL.moved(0, 3)}, dict.fromkeys((q, k), UNIT_INTERVAL)
 scaled, product = score / sqrt(d), q[a, i] * k[j, i]

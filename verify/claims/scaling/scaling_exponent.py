@@ -1,9 +1,7 @@
 """Each power of the dimension has its own exponent."""
 
-from sympy import Rational, S, Symbol
-
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Fit, Items, Plot, Var, Wrong, algebra, d
-from verify.spec import moments, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Fit, Items, Plot, Rational, S, Symbol, Var
+from verify.spec import Wrong, algebra, d, moments, score
 
 QUARTER = Rational(1, 4)
 POWERS = {"none": S.Zero, "quarter": QUARTER, "half": S.Half, "three-quarters": 3 * QUARTER, "whole": S.One}

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from sympy import Abs, Integral, Symbol, erfc, log, oo, sign, sqrt
+from sympy import sign
 
-from verify.spec import NORMAL, ROUNDING, Chain, Check, Claim, Computed, Derivation, Dot, E, Indicator, Items
-from verify.spec import Softmax, Wrong, a, algebra, assume, d, j, l, of_probability, q, s, score
+from verify.spec import NORMAL, ROUNDING, Abs, Chain, Check, Claim, Computed, Derivation, Dot, E, Indicator
+from verify.spec import Integral, Items, Softmax, Symbol, Wrong, a, algebra, assume, d, erfc, j, l, log
+from verify.spec import of_probability, oo, q, s, score, sqrt
 from verify.spec.arrays import Array, softmax, stream
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
 

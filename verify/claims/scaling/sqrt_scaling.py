@@ -1,9 +1,7 @@
 """Dividing by the root of the dimension makes the variance 1."""
 
-from sympy import sqrt
-
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a, algebra
-from verify.spec import cite, d, earlier, fact, i, j, k, latex, moments, over_components, q, score
+from verify.spec import cite, d, earlier, fact, i, j, k, latex, moments, over_components, q, score, sqrt
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)

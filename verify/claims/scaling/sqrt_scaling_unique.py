@@ -1,9 +1,9 @@
 """No other factor keeps the variance at 1."""
 
-from sympy import Eq, Rational, Symbol, root, solve, sqrt
+from sympy import root, solve
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Items, Var, Wrong, algebra, d, earlier
-from verify.spec import equivalent, moments, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Eq, Items, Rational, Symbol, Var, Wrong
+from verify.spec import algebra, d, earlier, equivalent, moments, score, sqrt
 
 c = Symbol("c", real=True)
 

@@ -1,10 +1,8 @@
 """A factor enters the variance squared."""
 
-from sympy import Rational, Symbol
-
 from verify.spec import EXPONENTIAL, GENERAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Chain, Check, Claim
-from verify.spec import Derivation, E, Family, Items, Var, Wrong, algebra, d, earlier, j, k, moments, mu_k
-from verify.spec import mu_q, n, q, score, sigma_k, sigma_q
+from verify.spec import Derivation, E, Family, Items, Rational, Symbol, Var, Wrong, algebra, d, earlier, j, k
+from verify.spec import moments, mu_k, mu_q, n, q, score, sigma_k, sigma_q
 
 c, X = Symbol("c", real=True), Family("X", n)[j]
 

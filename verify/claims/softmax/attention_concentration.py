@@ -3,11 +3,10 @@
 import math
 from functools import partial
 
-from sympy import Eq, Rational, S, Symbol, log, sqrt
-
-from verify.spec import Chain, Check, Claim, Computed, Derivation, E, Items, Largest, Plot, Threshold, Within
-from verify.spec import Wrong, a, cite, d, equivalent, fact, j, n, s, score, sigma, squares
-from verify.spec.integrals import ON_PAPER, integrated
+from verify.spec import Chain, Check, Claim, Computed, Derivation, E, Eq, Items, Largest, Plot, Rational, S
+from verify.spec import Symbol, Threshold, Within, Wrong, a, cite, d, equivalent, fact, integrated, j, log, n
+from verify.spec import s, score, sigma, sqrt, squares
+from verify.spec.integrals import ON_PAPER
 from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries, squares_lack
 
 RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}

@@ -1,10 +1,8 @@
 """On average scaled attention keeps all but half a nat of its entropy."""
 
-from sympy import Gt, Rational, S, exp, log, sqrt
-
-from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Indicator, Items, Plot, Threshold, Within
-from verify.spec import Wrong, a, cite, d, earlier, fact, j, n, of_probability, s, score, sigma, squares
-from verify.spec.integrals import integrated
+from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Gt, Indicator, Items, Plot, Rational, S
+from verify.spec import Threshold, Within, Wrong, a, cite, d, earlier, exp, fact, integrated, j, log, n
+from verify.spec import of_probability, s, score, sigma, sqrt, squares
 from verify.spec.lemmas import entropy_lost, lost, of_queries
 
 ROW, SCALED = sigma * s[a, j], score / sqrt(d)

@@ -1,10 +1,9 @@
 """Softmax of scores of unit variance spreads over about {spread} keys."""
 
-from sympy import E as EULER, Limit, S, oo
+from sympy import E as EULER
 
-from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Items, Plot, Within, Wrong, a
-from verify.spec import earlier, j, n, s, sigma, squares
-from verify.spec.integrals import integrated
+from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Items, Limit, Plot, S, Within
+from verify.spec import Wrong, a, earlier, integrated, j, n, oo, s, sigma, squares
 from verify.spec.many_keys import many_keys
 
 MANY, TIMES = 10**6, n * E(squares(s[a, j]))

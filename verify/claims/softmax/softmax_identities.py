@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import special
-from sympy import Symbol, exp
 
-from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Softmax, Wrong, a, algebra, j, l, over_keys
-from verify.spec import s
+from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Softmax, Symbol, Wrong, a, algebra, exp, j, l
+from verify.spec import over_keys, s
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax, stream
 
 ROWS, KEYS = 64, 50

@@ -1,11 +1,9 @@
 """Without scaling, the softmax saturates as the dimension grows."""
 
-from sympy import Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
-
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax
-from verify.spec import Threshold, Within, Wrong, a, at_most, cited, d, earlier, fact, integral, j, l, n
-from verify.spec import numerically, s, score, sigma, substitute
-from verify.spec.integrals import integrated
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Float, Integral, Items, Largest, Min
+from verify.spec import Plot, Softmax, Symbol, Threshold, Within, Wrong, a, at_most, cited, d, earlier, exp
+from verify.spec import fact, integral, integrated, j, l, log, n, numerically, oo, pi, s, score, sigma, sqrt
+from verify.spec import substitute
 from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries
 
 TWO, MANY = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)  # dimensions for two keys and for many

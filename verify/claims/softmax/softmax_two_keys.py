@@ -2,10 +2,9 @@
 
 from functools import partial
 
-from sympy import Integral, Symbol, exp, oo, pi, sqrt
-
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Items, Plot, Softmax, Within, Wrong
-from verify.spec import a, at_most, cited, earlier, integral, j, n, s, sigma, substitute
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Integral, Items, Plot, Softmax
+from verify.spec import Symbol, Within, Wrong, a, at_most, cited, earlier, exp, integral, j, n, oo, pi, s
+from verify.spec import sigma, sqrt, substitute
 
 x, p, GAP = Symbol("x", real=True), Softmax(sigma * s[a, j], j), sigma * (s[a, 1] - s[a, 2])
 SLOPE = exp(x) / (1 + exp(x)) ** 2

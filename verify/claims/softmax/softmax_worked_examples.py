@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from sympy import Expr, Rational, exp, sqrt
 
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Softmax, Threshold, Wrong, a
-from verify.spec import algebra, d, fact, latex, n, s, substitute
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Expr, Items, Rational, Softmax
+from verify.spec import Threshold, Wrong, a, algebra, d, exp, fact, latex, n, s, sqrt, substitute
 from verify.spec.arrays import Array, in_single_precision, largest_difference, softmax
 
 FIRST, SECOND = s[a, 1], s[a, 2]

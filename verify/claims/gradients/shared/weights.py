@@ -1,8 +1,6 @@
 """Gradients that the softmax of a row passes on."""
 
-from sympy import Expr
-
-from verify.spec import Softmax, j, over_keys, squares
+from verify.spec import Expr, Softmax, j, over_keys, squares
 
 
 def squared_norm(x: Expr) -> Expr:

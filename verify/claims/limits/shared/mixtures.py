@@ -1,8 +1,7 @@
 """Vectors that matrices make of independent numbers: any covariances are those of such."""
 
-from sympy import Expr, Matrix, Symbol, eye, kronecker_product
-
-from verify.spec import Distribution, Given, Index, Named, Sum, d, i, l, numbers
+from verify.spec import Distribution, Expr, Given, Index, Matrix, Named, Sum, Symbol, d, eye, i
+from verify.spec import kronecker_product, l, numbers
 
 r, c = Symbol("r", positive=True, integer=True), Index("c")
 A, B = Given("A", d, r), Given("B", d, r)  # matrices that make a query and a key

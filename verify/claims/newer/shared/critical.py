@@ -1,8 +1,6 @@
 """Limits of a weight whose lead grows with the logarithm of the length: above, at and below a factor."""
 
-from sympy import Expr, Limit, S, Symbol, oo
-
-from verify.spec import Chain, Chains, at_least, at_most, limit, n
+from verify.spec import Chain, Chains, Expr, Limit, S, Symbol, at_least, at_most, limit, n, oo
 
 eps = Symbol("epsilon", positive=True)  # how far the product of factor and lead is above 1, or below
 
