@@ -127,7 +127,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
 
 def test_a_wrong_line_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:
     """A derivation that does not hold is shown all the same, up to the line that fails."""
-    ended = tool("show", "doubled-keys", "--claims", claim_file((".then(4 * d", ".then(5 * d")))
+    ended = tool("show", "doubled-keys", "--claims", claim_file(("(4 * d,", "(5 * d,")))
     assert ended.status == 1
     assert "\n  = 5 d_k\n      every component has mean 0 and variance 1 (✗ under mean 0 and" in ended.out
     assert "\nFAILED: the chain, line 2: under mean 0 and variance 1 they differ by -d_k\n" in ended.out

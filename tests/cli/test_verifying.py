@@ -152,7 +152,7 @@ def test_results_can_be_rendered_elsewhere(
             3,
             "? doubled-keys  undecided: ",
         ),
-        ([(".then(4 * d", ".then(4 * d + 1")], 1, "✗ doubled-keys  the derivation failed"),
+        ([("(4 * d,", "(4 * d + 1,")], 1, "✗ doubled-keys  the derivation failed"),
     ],
 )
 def test_the_exit_status_says_the_outcome(

@@ -104,7 +104,7 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
 
 def test_a_false_line_ends_the_claim(claim_file: Write) -> None:
     """It is on record as failed, with the line and what it is false under; nothing is drawn."""
-    record = settle_here(claim_file((".then(4 * d", ".then(5 * d")))
+    record = settle_here(claim_file(("(4 * d,", "(5 * d,")))
     assert record.derivation.status is Proof.FAILED
     assert "line 2: under mean 0 and variance 1" in record.derivation.reason
     assert record.checks == ()

@@ -22,10 +22,9 @@ GIVEN_QUERY = cited("normal combination", laws={**NORMAL_COMPONENTS, **NORMAL_RO
 def inverse_square() -> Chain:
     """Derive the mean inverse of the squared length of a normal query, which is chi-square."""
     title, mean = "One over the squared length of a query", Integral(CHI_SQUARE / w, (w, 0, oo))
-    return (
-        Chain(E(1 / SQUARED_LENGTH), name="inverse-square", title=title, given=(d > 2,))
-        .then(mean, "the squared length is chi-square", of_normals("chi-square"))
-        .then(1 / (d - 2), "a gamma function over another", integral(given=(d > 2,)))
+    return Chain(E(1 / SQUARED_LENGTH), name="inverse-square", title=title, given=(d > 2,)).through(
+        (mean, "the squared length is chi-square", of_normals("chi-square")),
+        (1 / (d - 2), "a gamma function over another", integral(given=(d > 2,))),
     )
 
 
@@ -50,12 +49,11 @@ def for_raw_scores(bound: Chain) -> Chain:
     normal = "given the query its scores are independent and normal, their deviation is its length"
     there = earlier(bound, at={sigma: length}, given=(Gt(SQUARED_LENGTH, 0),))
     title, given = "Raw scores: averaged over the length of a query", (d > 2,)
-    return (
-        Chain(bound.start.xreplace(rows), name="raw", title=title, given=given)
-        .then(bound.start.xreplace({sigma: length}), normal, GIVEN_QUERY)
-        .then(E(constant / length), "the bound at this deviation, averaged over queries", there, "≤")
-        .then(constant * sqrt(E(1 / SQUARED_LENGTH)), "the root bends down", cited("jensen"), "≤")
-        .then(constant / sqrt(d - 2), "put in", earlier(inverse_square()))
+    return Chain(bound.start.xreplace(rows), name="raw", title=title, given=given).through(
+        (bound.start.xreplace({sigma: length}), normal, GIVEN_QUERY),
+        (E(constant / length), "the bound at this deviation, averaged over queries", there, "≤"),
+        (constant * sqrt(E(1 / SQUARED_LENGTH)), "the root bends down", cited("jensen"), "≤"),
+        (constant / sqrt(d - 2), "put in", earlier(inverse_square())),
     )
 
 
@@ -68,15 +66,13 @@ def squares_lack(name: str = "") -> tuple[Chain, Chain]:
     weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
     missing = at_most(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
     stein, most = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "normal maximum"))
-    first = (
-        Chain(1 - E(squares(ROW)), name="first", title="A bound by the largest score")
-        .then(E(weighted) / sigma**2, "integration by parts", stein)
-        .then(E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤")
+    first = Chain(1 - E(squares(ROW)), name="first", title="A bound by the largest score").through(
+        (E(weighted) / sigma**2, "integration by parts", stein),
+        (E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤"),
     )
-    bound = (
-        Chain(first.start, name=name, title="A bound by the number of keys" * bool(name))
-        .then(first.end, "the bound by the largest score", earlier(first), "≤")
-        .then(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤")
+    bound = Chain(first.start, name=name, title="A bound by the number of keys" * bool(name)).through(
+        (first.end, "the bound by the largest score", earlier(first), "≤"),
+        (sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤"),
     )
     return first, bound
 
@@ -94,25 +90,23 @@ def entropy_lost(name: str = "") -> tuple[Chain, Chain, Chain]:
     by_parts = "integration by parts: each score brings out the derivative of its weight"
     grows = r"the first mean is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2/2$ at the rate in brackets, "
     grows += "which falls"
-    first = (
-        Chain(lost(ROW), name="first", title="A bound with the squared weights")
-        .then(log(n) - total + weighted, r"$\ln p_j = \sigma s_j - \ln\sum_l e^{\sigma s_l}$", algebra)
-        .then(log(n) - total + sigma**2 * rest, by_parts, stein)
-        .then(sigma**2 * rest / 2, grows, growth, "≤")
+    first = Chain(lost(ROW), name="first", title="A bound with the squared weights").through(
+        (log(n) - total + weighted, r"$\ln p_j = \sigma s_j - \ln\sum_l e^{\sigma s_l}$", algebra),
+        (log(n) - total + sigma**2 * rest, by_parts, stein),
+        (sigma**2 * rest / 2, grows, growth, "≤"),
     )
-    bound = (
-        Chain(lost(ROW), name=name, title="A bound without them" if name else "")
-        .then(first.end, "the bound with the squared weights", earlier(first), "≤")
-        .then(sigma**2 / 2, "squares are positive", at_most(sigma**2 * E(squares(ROW)) / 2), "≤")
+    bound = Chain(lost(ROW), name=name, title="A bound without them" if name else "").through(
+        (first.end, "the bound with the squared weights", earlier(first), "≤"),
+        (sigma**2 / 2, "squares are positive", at_most(sigma**2 * E(squares(ROW)) / 2), "≤"),
     )
     deviation, average = sqrt(SQUARED_LENGTH / d), "the bound at this deviation, averaged over queries"
     normal = r"given the query, scaled scores are independent and normal with deviation $|q|/\sqrt{d_k}$"
     there = earlier(bound, at={sigma: deviation}, given=(Gt(SQUARED_LENGTH, 0),))
-    scaled = (
-        Chain(lost(score / sqrt(d)), name="scaled", title="Scaled scores of normal queries and keys")
-        .then(E(log(n) - Entropy(deviation * s[a, j], j)), normal, GIVEN_QUERY)
-        .then(E(SQUARED_LENGTH / (2 * d)), average, there, "≤")
-        .then(S.Half, "the mean of the squared length is the dimension", moments(NORMAL_COMPONENTS))
+    title = "Scaled scores of normal queries and keys"
+    scaled = Chain(lost(score / sqrt(d)), name="scaled", title=title).through(
+        (E(log(n) - Entropy(deviation * s[a, j], j)), normal, GIVEN_QUERY),
+        (E(SQUARED_LENGTH / (2 * d)), average, there, "≤"),
+        (S.Half, "the mean of the squared length is the dimension", moments(NORMAL_COMPONENTS)),
     )
     return first, bound, scaled
 

@@ -30,24 +30,22 @@ def at_most_keys() -> tuple[Chain, ...]:
     tangent = tangent.then(1 / more, convex, missing, "≤")
     below, on_top = over_keys(1 / TOTAL - ONCE * TERM / TOTAL**2), over_keys(1 / (TOTAL + ONCE * TERM))
     back = r"score $j$ is shifted by $-\sigma^2$: the share on top is gone, and its exponential comes before"
-    inverse = (
-        Chain(E(1 / TOTAL), name="inverse-total", title="One over the total", given=many)
-        .then(E(below) / (n - ONCE), "the exponentials sum to the total", algebra)
-        .then(E(on_top) / (n - ONCE), "the tangent", earlier(tangent, at=there, given=many), "≤")
-        .then(exp(-(sigma**2) / 2) * E(over_keys(TERM / TOTAL)) / (n - ONCE), back, SHIFTED)
-        .then(exp(-(sigma**2) / 2) / (n - ONCE), "the weights sum to 1", algebra)
+    inverse = Chain(E(1 / TOTAL), name="inverse-total", title="One over the total", given=many).through(
+        (E(below) / (n - ONCE), "the exponentials sum to the total", algebra),
+        (E(on_top) / (n - ONCE), "the tangent", earlier(tangent, at=there, given=many), "≤"),
+        (exp(-(sigma**2) / 2) * E(over_keys(TERM / TOTAL)) / (n - ONCE), back, SHIFTED),
+        (exp(-(sigma**2) / 2) / (n - ONCE), "the weights sum to 1", algebra),
     )
     falling = Chain(x / more**2, name="falling", title="What comes on top makes it smaller")
     falling = falling.then(x / Z**2, "for positive numbers", at_most(x / Z**2 - x / more**2), "≤")
     factor, put_in = n * exp(3 * sigma**2 / 2), earlier(falling, at=there)
     shift = r"score $j$ is shifted by $\sigma^2$, which turns one of its exponentials into a share on top"
-    upper = (
-        Chain(SPREAD, name="upper", title="At most, for enough keys", given=many)
-        .then(n * E(over_keys(TERM**2 / TOTAL**2)), "weights are exponentials over the total", algebra)
-        .then(factor * E(over_keys(TERM / (TOTAL + ONCE * TERM) ** 2)), shift, SHIFTED)
-        .then(factor * E(over_keys(TERM / TOTAL**2)), "without it, it is more", put_in, "≤")
-        .then(factor * E(1 / TOTAL), "the exponentials sum to the total", algebra)
-        .then(n * exp(sigma**2) / (n - ONCE), "the bound of its inverse", earlier(inverse, given=many), "≤")
+    upper = Chain(SPREAD, name="upper", title="At most, for enough keys", given=many).through(
+        (n * E(over_keys(TERM**2 / TOTAL**2)), "weights are exponentials over the total", algebra),
+        (factor * E(over_keys(TERM / (TOTAL + ONCE * TERM) ** 2)), shift, SHIFTED),
+        (factor * E(over_keys(TERM / TOTAL**2)), "without it, it is more", put_in, "≤"),
+        (factor * E(1 / TOTAL), "the exponentials sum to the total", algebra),
+        (n * exp(sigma**2) / (n - ONCE), "the bound of its inverse", earlier(inverse, given=many), "≤"),
     )
     return tangent, inverse, falling, upper
 
@@ -65,13 +63,12 @@ def many_keys(name: str = "") -> tuple[Chain, ...]:
     linear = 3 * n / level**2 - 2 * (n + TWICE) / level**3 * E(over_keys(TERM))
     mean = 3 * n / level**2 - 2 * (n + TWICE) / level**3 * n * exp(sigma**2 / 2)
     shift = r"score $j$ is shifted by $2\sigma^2$, which turns its exponentials into a share on top"
-    lower = (
-        Chain(SPREAD, name="lower", title="At least, for any number of keys")
-        .then(factor * E(over_keys(1 / (TOTAL + TWICE * TERM) ** 2)), shift, SHIFTED)
-        .then(factor * E(below), "the tangent at the mean of that total", there, "≥")
-        .then(factor * linear, "the exponentials sum to the total", algebra)
-        .then(factor * mean, "the mean of an exponential", SHIFTED)
-        .then(n**2 * exp(sigma**2) / (n + TWICE) ** 2, "terms collected", algebra)
+    lower = Chain(SPREAD, name="lower", title="At least, for any number of keys").through(
+        (factor * E(over_keys(1 / (TOTAL + TWICE * TERM) ** 2)), shift, SHIFTED),
+        (factor * E(below), "the tangent at the mean of that total", there, "≥"),
+        (factor * linear, "the exponentials sum to the total", algebra),
+        (factor * mean, "the mean of an exponential", SHIFTED),
+        (n**2 * exp(sigma**2) / (n + TWICE) ** 2, "terms collected", algebra),
     )
     *others, upper = at_most_keys()
     squeezed, title = between(lower, upper), "For ever more keys" if name else ""

@@ -54,10 +54,9 @@ def distribution() -> Chain:
     """Return the chain of the probability that a score is below x, for any real x."""
     given_query = E((1 + erf(x / sqrt(2 * SQUARES))) / 2)
     tower = "given the query a score is normal, its variance the query’s squared length"
-    return (
-        Chain(SHARE, name="distribution", title="The probability that a score is below $x$")
-        .then(given_query, tower, of_normals("conditioning"))
-        .then(BELOW, "the squared length is chi-square", of_normals("chi-square"))
+    return Chain(SHARE, name="distribution", title="The probability that a score is below $x$").through(
+        (given_query, tower, of_normals("conditioning")),
+        (BELOW, "the squared length is chi-square", of_normals("chi-square")),
     )
 
 
@@ -93,12 +92,11 @@ def _transform(
     )
     product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
     both, there = over(u, over(v, exp(unit * t * u * v))), earlier(of_query, at={c: rest}, given=given)
-    of_score = (
-        Chain(E(exp(unit * t * score)), name=name, title=title, given=given)
-        .then(E(exp(unit * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS))
-        .then(both**d, "both components are normal", densities)
-        .then(query.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u}))
-        .then(rest ** (-d / 2), "over the query", there)
+    of_score = Chain(E(exp(unit * t * score)), name=name, title=title, given=given).through(
+        (E(exp(unit * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
+        (both**d, "both components are normal", densities),
+        (query.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u})),
+        (rest ** (-d / 2), "over the query", there),
     )
     return of_key, of_query, of_score
 

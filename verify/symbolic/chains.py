@@ -185,6 +185,13 @@ class Chain:
             self.start, *lines, name=self.name, title=self.title, defines=self.defines, given=self.stated
         )
 
+    def through(self, *lines: tuple[Any, str, LineCheck] | tuple[Any, str, LineCheck, Relation]) -> Chain:
+        """Return the chain with further lines: expression, reason, check, and a relation but for "="."""
+        chain = self
+        for line in lines:
+            chain = chain.then(*line)
+        return chain
+
     @property
     def end(self) -> Any:
         """The expression of the last line."""

@@ -44,10 +44,9 @@ def derive() -> Chains:
     own, linear = Softmax(c * score, j), "the output is linear in the "
     everything = Named(Symbol(r"\ell"), Sum(loss(own).definition, (a, 1, m)))
     of_row, of_key = "each entry of the query is in the scores of its row", "each query's score of the key"
-    yield (
-        Chain(Derivative(everything, q[a, i]), title="Queries, by the chain rule")
-        .then(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative())
-        .then(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra)
+    yield Chain(Derivative(everything, q[a, i]), title="Queries, by the chain rule").through(
+        (c * over_keys(OF_SCORE * k[j, i]), of_row, derivative()),
+        (c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra),
     )
     to_keys, to_values = c * Sum(OF_SCORE * q[a, i], (a, 1, m)), Sum(weight(c * score) * u[a, e], (a, 1, m))
     for name, of, by, end, why in (
@@ -59,16 +58,15 @@ def derive() -> Chains:
         yield Chain(Derivative(of, by), name=name, title=name.capitalize()).then(end, why, derivative())
     spread, most = over_keys(own * (1 - own)), "weights are at most 1 and sum to 1"
     title, defines = "The values of one query together", "what one query sends to the values, squared"
-    yield (
-        Chain(SENT, name="bound", title=title, defines=defines)
-        .then(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra)
-        .then(LENGTH, most, at_most(LENGTH * spread), "≤")
+    yield Chain(SENT, name="bound", title=title, defines=defines).through(
+        (LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra),
+        (LENGTH, most, at_most(LENGTH * spread), "≤"),
     )
     independent = "the gradients are independent of the weights"
-    yield (
-        Chain(E(SENT) / E(LENGTH), name="share", title="In the mean square, over what comes from above")
-        .then(E(squares(c * score)), independent, moments(NORMAL_COMPONENTS))
-        .then(1, most, at_most(E(spread)), "≤")
+    title = "In the mean square, over what comes from above"
+    yield Chain(E(SENT) / E(LENGTH), name="share", title=title).through(
+        (E(squares(c * score)), independent, moments(NORMAL_COMPONENTS)),
+        (1, most, at_most(E(spread)), "≤"),
     )
     title = "Queries over t and keys times t, for any t: the same scores, but other gradients of the queries"
     defines = "the gradient of the queries with changed keys"

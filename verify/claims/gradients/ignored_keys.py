@@ -30,11 +30,10 @@ def derive() -> Chains:
     by_cauchy = at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2)
     wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
     squared = FACTOR * (x[j] - over_keys(p_l * x[l], l)) ** 2
-    yield (
-        Chain(squared, title="The key's row of the Jacobian")
-        .then(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra)
-        .then(FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l), cauchy, by_cauchy, "≤")
-        .then(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤")
+    yield Chain(squared, title="The key's row of the Jacobian").through(
+        (FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra),
+        (FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l), cauchy, by_cauchy, "≤"),
+        (BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤"),
     )
     alone = FACTOR * (M - over_keys(p_l * M * (2 * KroneckerDelta(l, j) - 1), l)) ** 2
     title = "No smaller bound holds: $x_j = M$, and $-M$ for all others"

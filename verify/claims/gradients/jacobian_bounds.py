@@ -39,25 +39,22 @@ def derive() -> Chains:
     less = at_most(2 * Sum((p_1 - p) * (1 - p_1 - p) * x[j] ** 2, (j, 2, n)), given=largest)
     two = r"row j holds $p_j(1-p_j)$ twice in absolute value: more by $\sum_{l<j}p_jp_l(x_j+x_l)^2$"
     most = r"$p_1(1-p_1)$ is the largest of its kind: other keys have $p_j \le p_1$ and $p_1 + p_j \le 1$"
-    by_rows = (
-        Chain(FORM, title=r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows")
-        .then(*variance)
-        .then(2 * over_keys(p * (1 - p) * x[j] ** 2), two, cross, "≤")
-        .then(BOUND * LENGTH, most, less, "≤")
+    by_rows = Chain(FORM, title=r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows").through(
+        variance,
+        (2 * over_keys(p * (1 - p) * x[j] ** 2), two, cross, "≤"),
+        (BOUND * LENGTH, most, less, "≤"),
     )
     yield by_rows
     smaller = at_most(over_keys((p_1 - p) * x[j] ** 2), given=largest)
-    yield (
-        Chain(FORM, name="largest", title="By the largest weight")
-        .then(*variance)
-        .then(mean_square, "a square less is more", at_most(mean**2), "≤")
-        .then(p_1 * LENGTH, "$p_1$ is the largest", smaller, "≤")
+    yield Chain(FORM, name="largest", title="By the largest weight").through(
+        variance,
+        (mean_square, "a square less is more", at_most(mean**2), "≤"),
+        (p_1 * LENGTH, "$p_1$ is the largest", smaller, "≤"),
     )
     title, defines = "The sums of rows never exceed one half", "the norm is its largest value over all $x$"
-    yield (
-        Chain(FORM / LENGTH, name="half", title=title, defines=defines)
-        .then(BOUND, "over $|x|^2$", earlier(by_rows, given=(Gt(LENGTH, 0),)), "≤")
-        .then(S.Half, r"the difference is $2(p_1-\frac12)^2$", at_most(2 * (p_1 - S.Half) ** 2), "≤")
+    yield Chain(FORM / LENGTH, name="half", title=title, defines=defines).through(
+        (BOUND, "over $|x|^2$", earlier(by_rows, given=(Gt(LENGTH, 0),)), "≤"),
+        (S.Half, r"the difference is $2(p_1-\frac12)^2$", at_most(2 * (p_1 - S.Half) ** 2), "≤"),
     )
     title = f"From below, in the direction of the first key: {DOWN}"
     first = Chain(form(p, FIRST) / over_keys(FIRST**2), name="first", title=title, given=(n >= 2,))
@@ -65,10 +62,11 @@ def derive() -> Chains:
     squares = p_1**2 + p_2**2
     more = at_least(p_2**2 * (p_1 - p_2) / squares, given=(Le(p_2, p_1),))
     title = "From below, between the first two keys: $x_1 = p_2$, $x_2 = -p_1$, and 0 for all others"
-    yield (
-        Chain(form(p, BETWEEN) / over_keys(BETWEEN**2), name="second", title=title, given=(n >= 2,))
-        .then(p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra)
-        .then(p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥")
+    yield Chain(
+        form(p, BETWEEN) / over_keys(BETWEEN**2), name="second", title=title, given=(n >= 2,)
+    ).through(
+        (p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra),
+        (p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥"),
     )
     apart = Sum(Sum((x[j] - x[l]) ** 2, (l, 2, n)), (j, 2, n)) / 2
     ahead_more = at_most((t * over_keys(x[j]) ** 2 + (t - 1) * apart) / (t + n - 1) ** 2, given=(t >= 1,))

@@ -26,19 +26,17 @@ BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 
 
 def derive() -> Chains:
-    rest = (
-        Chain(E(REST), name="rest", title="What the squared weights lack")
-        .then(E(MEAN) / sigma, "integration by parts", BY_PARTS)
-        .then(LARGEST / sigma, "no average of scores exceeds the largest", at_most(E(BEHIND) / sigma), "≤")
+    rest = Chain(E(REST), name="rest", title="What the squared weights lack").through(
+        (E(MEAN) / sigma, "integration by parts", BY_PARTS),
+        (LARGEST / sigma, "no average of scores exceeds the largest", at_most(E(BEHIND) / sigma), "≤"),
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
     missing = at_most(E(Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
     trace = Chain(E(NORM), name="trace", title="A bound by the trace")
     trace = trace.then(E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤")
-    bound = (
-        Chain(E(NORM), name="bound", title="A bound for all n and σ")
-        .then(E(REST) / 2, "the bound by the trace", earlier(trace), "≤")
-        .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
+    bound = Chain(E(NORM), name="bound", title="A bound for all n and σ").through(
+        (E(REST) / 2, "the bound by the trace", earlier(trace), "≤"),
+        (LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤"),
     )
     yield from (rest, trace, bound)
     title = "The share of the bound by the trace that is reached"
@@ -48,17 +46,15 @@ def derive() -> Chains:
     # for all n and σ; in it nearly all weight is on the largest score, and bounds meet as scores spread.
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
-    identity = (
-        Chain(sigma * E(NORM), name="identity", title="An identity for all n and σ")
-        .then(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra)
-        .then(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS)
-        .then(E(PASSED) / 3, "collecting terms", algebra)
+    identity = Chain(sigma * E(NORM), name="identity", title="An identity for all n and σ").through(
+        (E(over_keys(Derivative(field, s[a, j]))), divergence, algebra),
+        (E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS),
+        (E(PASSED) / 3, "collecting terms", algebra),
     )
     log_sum = at_most(E(LogSumExp(ROW, j) - sigma * TOP) / sigma)
-    behind = (
-        Chain(E(BEHIND), name="behind", title="How far the mean score is below the largest")
-        .then(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤")
-        .then(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤")
+    behind = Chain(E(BEHIND), name="behind", title="How far the mean score is below the largest").through(
+        (E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤"),
+        (log(n) / sigma, "no entropy is more", cited("gibbs"), "≤"),
     )
     lower, upper = (near(sign, identity, rest, behind) for sign in (-1, 1))
     yield from (identity, behind, lower, upper)
@@ -83,13 +79,12 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
     products = r"$|ab| \le (\varepsilon a^2 + b^2/\varepsilon)/2$ with $\varepsilon = 1/\sqrt\sigma$"
     lacks, entropy = "what the squared weights lack", "how far the mean score is below the largest"
     title = "At most" if sign > 0 else "At least"
-    return (
-        Chain(sigma * E(NORM), name="upper" if sign > 0 else "lower", title=title)
-        .then(E(PASSED) / 3, "the identity", earlier(identity))
-        .then(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation)
-        .then(within(E(REST), E(BEHIND)), products, excess(E(whole) / 3), relation)
-        .then(within(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation)
-        .then(within(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation)
+    return Chain(sigma * E(NORM), name="upper" if sign > 0 else "lower", title=title).through(
+        (E(PASSED) / 3, "the identity", earlier(identity)),
+        (nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation),
+        (within(E(REST), E(BEHIND)), products, excess(E(whole) / 3), relation),
+        (within(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation),
+        (within(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation),
     )
 
 
@@ -102,20 +97,18 @@ def lengths(bound: Chain) -> Chains:
     yield of_queries(unscaled / scaled, "ratio", "Unscaled over scaled")
     chi_square, normal = of_normals("chi-square"), cited("normal combination", laws=LAWS)
     quotient = gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2))
-    inverse = (
-        Chain(E(1 / LENGTH), name="inverse", title="One over the length of a query")
-        .then(Integral(CHI_SQUARE / sqrt(w), (w, 0, oo)), "the squared length is chi-square", chi_square)
-        .then(quotient, "a gamma function again", integral(given=(d > 1,)))
+    inverse = Chain(E(1 / LENGTH), name="inverse", title="One over the length of a query").through(
+        (Integral(CHI_SQUARE / sqrt(w), (w, 0, oo)), "the squared length is chi-square", chi_square),
+        (quotient, "a gamma function again", integral(given=(d > 1,))),
     )
     yield inverse
     given_query = "given the query, its scores are independent and normal"
     there = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
-    yield (
-        Chain(unscaled, name="unscaled", title="The bound for raw scores", given=(d > 1,))
-        .then(E(squared_norm(LENGTH * s[a, j])), given_query, normal)
-        .then(E(TOP / (2 * LENGTH)), "the bound at this deviation", there, "≤")
-        .then(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS))
-        .then(LARGEST * quotient / 2, "one over the length of a query", earlier(inverse))
+    yield Chain(unscaled, name="unscaled", title="The bound for raw scores", given=(d > 1,)).through(
+        (E(squared_norm(LENGTH * s[a, j])), given_query, normal),
+        (E(TOP / (2 * LENGTH)), "the bound at this deviation", there, "≤"),
+        (LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS)),
+        (LARGEST * quotient / 2, "one over the length of a query", earlier(inverse)),
     )
 
 

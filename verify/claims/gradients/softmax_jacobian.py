@@ -21,27 +21,24 @@ J, ENTRY = Derivative(p, s[a, l]), p * (EQUAL - p_l)
 def derive() -> Chains:
     quotient = exp(s[a, j]) * EQUAL / TOTAL - exp(s[a, j]) * exp(s[a, l]) / TOTAL**2
     quotient_rule = "quotient rule; in the sum only one term depends on a score"
-    yield (
-        Chain(over_keys(J * x[l], l), title="By the quotient rule")
-        .then(over_keys(quotient * x[l], l), quotient_rule, algebra)
-        .then(over_keys(ENTRY * x[l], l), "each exponential over the sum is a weight", algebra)
+    yield Chain(over_keys(J * x[l], l), title="By the quotient rule").through(
+        (over_keys(quotient * x[l], l), quotient_rule, algebra),
+        (over_keys(ENTRY * x[l], l), "each exponential over the sum is a weight", algebra),
     )
-    yield (
-        Chain(over_keys(J, l), name="row-sums", title="Row sums: moving all scores alike changes nothing")
-        .then(over_keys(ENTRY, l), "the entries, summed over a row", algebra)
-        .then(p - p * over_keys(p_l, l), "the delta picks one term", algebra)
-        .then(0, "weights sum to 1", algebra)
+    title = "Row sums: moving all scores alike changes nothing"
+    yield Chain(over_keys(J, l), name="row-sums", title=title).through(
+        (over_keys(ENTRY, l), "the entries, summed over a row", algebra),
+        (p - p * over_keys(p_l, l), "the delta picks one term", algebra),
+        (0, "weights sum to 1", algebra),
     )
-    yield (
-        Chain(over_keys(Derivative(p, s[a, j])), name="trace", title="Trace")
-        .then(over_keys(p * (1 - p)), "the entries of the diagonal", algebra)
-        .then(1 - squares(s[a, j]), "weights sum to 1", algebra)
+    yield Chain(over_keys(Derivative(p, s[a, j])), name="trace", title="Trace").through(
+        (over_keys(p * (1 - p)), "the entries of the diagonal", algebra),
+        (1 - squares(s[a, j]), "weights sum to 1", algebra),
     )
     squared = over_keys(over_keys(p**2 * (EQUAL - 2 * EQUAL * p_l + p_l**2), l))
-    yield (
-        Chain(over_keys(over_keys(J**2, l)), name="norm", title="Squared Frobenius norm")
-        .then(squared, "the entries squared; the delta is its own square", algebra)
-        .then(squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra)
+    yield Chain(over_keys(over_keys(J**2, l)), name="norm", title="Squared Frobenius norm").through(
+        (squared, "the entries squared; the delta is its own square", algebra),
+        (squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra),
     )
 
 

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
-from verify.spec import Derivative, E, Expr, Family, Index, Indicator, Items, Named, Rational, S, Sum, Symbol
-from verify.spec import Threshold, Wrong, a, algebra, assume, d, derivative, e, j, l, m, moments, n, q, sqrt
-from verify.spec import symbols
+from verify.spec import Derivative, E, Expr, Family, Index, Indicator, Items, Named, S, Sum, Symbol, Threshold
+from verify.spec import Wrong, a, algebra, assume, d, derivative, e, j, l, m, moments, n, q, sqrt, symbols
 from verify.spec.arrays import Array, gradients, largest_difference, probabilities, stream
 
 c, eta, nu = symbols("c eta nu", positive=True)
@@ -22,7 +21,7 @@ y, noise, slope = Family("y", T, n, D), Family("g", T, m, D), Family("L", D, D)
 DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
 POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}  # the scales, as powers of the dimension
-OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}  # a rate for each scale, fixed before the draws
+OWN = {UNSCALED: "rate 1", ROOT: "rate 4", WHOLE: "rate 16"}  # a rate for each, fixed before the draws
 MORE, FEWER, TUNED = "rates of success", "mean steps to the goal", "steps to the goal at the best rate"
 MEASURES = {"success-rate": MORE, "steps-to-loss": FEWER, "steps-at-best-rate": TUNED}
 """Measures by which scales are compared."""
@@ -48,10 +47,9 @@ def derive() -> Chains:
     unscaled = r"with $w' = \sqrt{c}\,w$ and $x' = \sqrt{c}\,x$: the unscaled step at the rate $c\eta$"
     title = r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$"
     defines = "the weight after the step, times the root of the scale; $L$ is the loss’s slope in each pair"
-    yield (
-        Chain(sqrt(c) * (w[e, h] - eta * step(by_weight)), title=title, defines=defines)
-        .then(sqrt(c) * (w[e, h] - eta * c * step(x[f, h])), chain_rule, derivative())
-        .then(smaller - c * eta * step(of_keys), unscaled, algebra)
+    yield Chain(sqrt(c) * (w[e, h] - eta * step(by_weight)), title=title, defines=defines).through(
+        (sqrt(c) * (w[e, h] - eta * c * step(x[f, h])), chain_rule, derivative()),
+        (smaller - c * eta * step(of_keys), unscaled, algebra),
     )
     query, over_weights = y[t, l, e] + nu * noise[t, a, e], ((e, 1, D), (f, 1, D), (h, 1, d))
     first = c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *over_weights)
@@ -109,8 +107,8 @@ def training(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, 
     columns = {}
     for place, scale in enumerate(POWERS):
         columns[f"{scale}, any rate: success"] = succeeds[:, place].any(axis=1)
-        for rate in OWN_RATE.values():
-            columns[f"{scale}, rate {rate:g}: success"] = succeeds[:, place, RATES.index(rate)]
+        for of, rate in enumerate(RATES):
+            columns[f"{scale}, rate {rate:g}: success"] = succeeds[:, place, of]
     measures = {MORE: succeeds.mean(axis=2), FEWER: -steps.mean(axis=2), TUNED: -steps.min(axis=2)}
     for measure, values in measures.items():
         unscaled, root, whole = values.T
@@ -142,16 +140,10 @@ def share(column: str) -> Expr:
     return E(Indicator(Column(training, column)))
 
 
-def at_own_rate(scale: str, of: str) -> Expr:
-    """Return the share of seeds that succeed with a scale at the rate that suits a given scale."""
-    return share(f"{scale}, rate {OWN_RATE[of]:g}: success")
-
-
 def experiment(derived: Derivation, tolerance: float) -> Items:
     trains, version = partial(Check, laws=DRAWN, shape=SIZES), partial(Wrong, laws=DRAWN, shape=SIZES)
     seeds, few, fine = {d: DIMENSION}, {d: 4}, tolerance < 0.02
-    half, most = Threshold(S.Half), Threshold(Rational(3, 4))
-    nearly_none, nearly_all = Threshold(Rational(1, 8)), Threshold(Rational(7, 8))
+    nearly_none, half, most, nearly_all = (Threshold(S(eighths) / 8) for eighths in (1, 4, 6, 7))
     places = (("", DIMENSION, most), ("-d512", 512, most), ("-d16", 16, half))
     leads = {name: share(f"lead over {UNSCALED} in {measure}") for name, measure in MEASURES.items()}
     for name, lead in leads.items():
@@ -168,14 +160,14 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         (UNSCALED, "unscaled", WHOLE, "unscaled training", "without scaling, training fails at every rate"),
         (WHOLE, "over-scaled", UNSCALED, "division by {d_k}", "division by {d_k} makes training impossible"),
     ):
-        own, others = at_own_rate(scale, scale), at_own_rate(scale, other)
+        own, others = (share(f"{scale}, {OWN[of]}: success") for of in (scale, other))
         yield trains(f"{name}-succeeds-when-tuned", own, seeds, at_least=nearly_all)
         yield trains(f"{name}-fails-at-others-rate", others, seeds, at_most=nearly_none)
         ever = share(f"{scale}, any rate: success")
         yield version(f"{name}-never-succeeds", ever, seeds, at_most=half, says=never)
         says = f"one rate serves all scales: {words} succeeds at that of the other"
         yield version(f"{name}-at-others-rate", others, seeds, at_least=nearly_all, says=says)
-    yield trains("root-succeeds", at_own_rate(ROOT, ROOT), seeds, at_least=nearly_all)
+    yield trains("root-succeeds", share(f"{ROOT}, {OWN[ROOT]}: success"), seeds, at_least=nearly_all)
     at = {**seeds, **SIZES, T: 2, c: DIMENSION**-0.5, nu: NOISE}
     yield Check("first-scores", derived["start"], at, laws=DRAWN, tolerance=2)
     what = r"largest difference of loss from the unscaled run of smaller weights, rates over $\sqrt{d_k}$"

@@ -42,10 +42,9 @@ def derive() -> Chains:
     both = "both sums over keys tend to that of even attention; the factor before the keys is left"
     of_small = of_query(t)
     title = r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$"
-    yield (
-        Chain(Limit(sqrt(unscaled(of_small)) / sqrt(of_small), t, 0), title=title)
-        .then(1 / c, both, limit(given=(nonzero,)))
-        .then(sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)}))
+    yield Chain(Limit(sqrt(unscaled(of_small)) / sqrt(of_small), t, 0), title=title).through(
+        (1 / c, both, limit(given=(nonzero,))),
+        (sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)})),
     )
     mean = over_keys(WEIGHT * score)
     from_mean = k[j, i] - over_keys(WEIGHT.xreplace({j: l}) * k[l, i], l)
@@ -56,10 +55,9 @@ def derive() -> Chains:
     def ratio(mean_square: Expr) -> Expr:
         return sqrt(unscaled(mean_square) / mean_square)
 
-    yield (
-        Chain(ratio(E(SQUARED)), name="queries", title="Root mean squares of a query's gradient")
-        .then(ratio(c**2 * E(spread)), "products of values and upstream are uncorrelated", UPSTREAM)
-        .then(ratio(c**2 * E(split)), why, cited("rotation", laws=NORMAL_COMPONENTS))
+    yield Chain(ratio(E(SQUARED)), name="queries", title="Root mean squares of a query's gradient").through(
+        (ratio(c**2 * E(spread)), "products of values and upstream are uncorrelated", UPSTREAM),
+        (ratio(c**2 * E(split)), why, cited("rotation", laws=NORMAL_COMPONENTS)),
     )
     of_keys, norm = c**2 * LENGTH * over_keys(sent(WEIGHT) ** 2), c**2 * LENGTH * squared_norm(c * score)
     title = "Root mean squares of what a query sends to the keys"

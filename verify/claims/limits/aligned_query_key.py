@@ -15,18 +15,16 @@ ALIGNED = Named(Symbol(r"q\cdot k"), SCORE)
 
 def derive() -> tuple[Chain, ...]:
     given, put_in = (rho <= 1,), r"$k = \rho q + \sqrt{1 - \rho^2}\,x$; x is independent of the query"
-    mean = (
-        Chain(E(ALIGNED), given=given)
-        .then(E(SCORE), put_in, algebra)
-        .then(rho * over_components(E(q[a, i] ** 2)), "x has mean 0", moments(LAWS))
-        .then(rho * d, "every square has mean 1", moments(LAWS))
+    mean = Chain(E(ALIGNED), given=given).through(
+        (E(SCORE), put_in, algebra),
+        (rho * over_components(E(q[a, i] ** 2)), "x has mean 0", moments(LAWS)),
+        (rho * d, "every square has mean 1", moments(LAWS)),
     )
     square, beside = rho**2 * Var(q[a, i] ** 2), (1 - rho**2) * Var(q[a, i] * x[a, i])
-    variance = (
-        Chain(Var(ALIGNED), name="variance", title="The variance", given=given)
-        .then(Var(SCORE), put_in, algebra)
-        .then(over_components(square + beside), "both parts are uncorrelated", moments(LAWS))
-        .then(d * (1 + rho**2), "a square has variance 2, a product 1", moments(LAWS))
+    variance = Chain(Var(ALIGNED), name="variance", title="The variance", given=given).through(
+        (Var(SCORE), put_in, algebra),
+        (over_components(square + beside), "both parts are uncorrelated", moments(LAWS)),
+        (d * (1 + rho**2), "a square has variance 2, a product 1", moments(LAWS)),
     )
     scaled = (
         Chain(E(ALIGNED * factor), name=name, title=f"The mean times ${latex(factor)}$", given=given).then(
@@ -35,10 +33,9 @@ def derive() -> tuple[Chain, ...]:
         for name, factor in FACTORS.items()
     )
     title = "How many standard deviations the mean is from 0"
-    ratio = (
-        Chain(E(ALIGNED) / sqrt(Var(ALIGNED)), name="ratio", title=title, given=given)
-        .then(mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean))
-        .then(rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance))
+    ratio = Chain(E(ALIGNED) / sqrt(Var(ALIGNED)), name="ratio", title=title, given=given).through(
+        (mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean)),
+        (rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance)),
     )
     return mean, variance, *scaled, ratio
 

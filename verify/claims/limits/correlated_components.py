@@ -27,19 +27,17 @@ TRACE = over_pairs(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A, A) * c
 def derive() -> Chains:
     query, key = (part.xreplace({i: l}) for part in (OF_QUERY, OF_KEY))
     alike, unlike = E(OF_QUERY**2) * E(OF_KEY**2), E(OF_QUERY * query) * E(OF_KEY * key)
-    yield (
-        Chain(Var(EQUICORRELATED), title="Pairs of components", given=(rho <= 1,))
-        .then(E(EQUICORRELATED**2), "its mean is 0", moments(LAWS))
-        .then(d * alike + d * (d - 1) * unlike, "equal and different components apart", moments(LAWS))
-        .then(d + d * (d - 1) * rho**2, r"variances are 1, and covariances $\rho$", moments(LAWS))
-        .then(d * (1 + (d - 1) * rho**2), "collected", algebra)
+    yield Chain(Var(EQUICORRELATED), title="Pairs of components", given=(rho <= 1,)).through(
+        (E(EQUICORRELATED**2), "its mean is 0", moments(LAWS)),
+        (d * alike + d * (d - 1) * unlike, "equal and different components apart", moments(LAWS)),
+        (d + d * (d - 1) * rho**2, r"variances are 1, and covariances $\rho$", moments(LAWS)),
+        (d * (1 + (d - 1) * rho**2), "collected", algebra),
     )
     score, covariances = Named(Symbol(r"q\cdot k"), MIXTURE), r"$AA^{\mathsf T}$ and $BB^{\mathsf T}$"
-    yield (
-        Chain(Var(score), name="trace", title="Any covariances of a centred query and key")
-        .then(Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra)
-        .then(written_out(TRACE), f"the covariances are {covariances}", moments(MIXED))
-        .then(TRACE, "a double sum is a trace", algebra)
+    yield Chain(Var(score), name="trace", title="Any covariances of a centred query and key").through(
+        (Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra),
+        (written_out(TRACE), f"the covariances are {covariances}", moments(MIXED)),
+        (TRACE, "a double sum is a trace", algebra),
     )
 
 

@@ -38,16 +38,14 @@ TRACE = Named(Symbol(r"\operatorname{tr}(C)"), Sum(covariance(A, B, i, i), (i, 1
 def derive() -> Chains:
     put_in = r"$q = \mu_q + Az$ and $k = \mu_k + Bz$, put in"
     pairs = r"all ways to pair numbers of $q_ik_i$ with those of $q_lk_l$, where $C = AB^{\mathsf T}$"
-    yield (
-        Chain(Var(SCORE), title="Pairings of normal numbers")
-        .then(written_out(Var(SCORE)), put_in, algebra)
-        .then(written_out(GENERAL), pairs, moments(LAWS))
-        .then(GENERAL, "double sums are traces", algebra)
+    yield Chain(Var(SCORE), title="Pairings of normal numbers").through(
+        (written_out(Var(SCORE)), put_in, algebra),
+        (written_out(GENERAL), pairs, moments(LAWS)),
+        (GENERAL, "double sums are traces", algebra),
     )
-    yield (
-        Chain(E(SCORE), name="mean", title="The mean")
-        .then(written_out(E(SCORE)), put_in, algebra)
-        .then(TRACE + MEANS, "the covariance of a product, and the product of the means", moments(LAWS))
+    yield Chain(E(SCORE), name="mean", title="The mean").through(
+        (written_out(E(SCORE)), put_in, algebra),
+        (TRACE + MEANS, "the covariance of a product, and the product of the means", moments(LAWS)),
     )
     pair = Cov(_component(MU_Q, A, i, "q"), _component(MU_K, B, l, "k"))
     title = "The covariance of a component of each"

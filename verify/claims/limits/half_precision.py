@@ -22,10 +22,9 @@ b = Symbol("b", positive=True)  # a bound that scores exceed
 def derive() -> Chain:
     given_query = "given the query a score is normal, its variance the query’s squared length"
     mixture = Integral(CHI_SQUARE * erfc(b / sqrt(2 * w)) / 2, (w, 0, oo))
-    return (
-        Chain(E(Indicator(score - b)), title="The share of scores above $b$")
-        .then(E(erfc(b / sqrt(2 * SQUARES)) / 2), given_query, of_normals("conditioning"))
-        .then(mixture, "the squared length is chi-square", of_normals("chi-square"))
+    return Chain(E(Indicator(score - b)), title="The share of scores above $b$").through(
+        (E(erfc(b / sqrt(2 * SQUARES)) / 2), given_query, of_normals("conditioning")),
+        (mixture, "the squared length is chi-square", of_normals("chi-square")),
     )
 
 

@@ -38,28 +38,25 @@ def derive() -> Chains:
     of_key = of_key.then(S.Half + atan(b) / pi, "integrated", integral())
     sizes, over_key = (u, 0, oo), earlier(of_key, at={b: y / u})
     inner, densities = of_key.start.subs(b, y / u), by_density({k[j, 1]: w, q[a, 1]: u}, LAWS)
-    distribution = (
-        Chain(BELOW, name="distribution", title="The product of two Cauchy components")
-        .then(Integral(2 * density(u) * inner, sizes), "given the size of the query’s component", densities)
-        .then(Integral(2 * density(u) * of_key.end.subs(b, y / u), sizes), "over the key", over_key)
+    distribution = Chain(BELOW, name="distribution", title="The product of two Cauchy components").through(
+        (Integral(2 * density(u) * inner, sizes), "given the size of the query’s component", densities),
+        (Integral(2 * density(u) * of_key.end.subs(b, y / u), sizes), "over the key", over_key),
     )
     yield from (of_key, distribution)
     over_sizes = Integral(2 * u / (pi**2 * (1 + u**2) * (u**2 + x**2)), sizes)
     primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
     shares, there = distribution.end.subs(y, x), earlier(distribution, at={y: x})
-    yield (
-        Chain(Derivative(BELOW.subs(y, x), x), title="Its density")
-        .then(Derivative(shares, x), "of its distribution", there)
-        .then(over_sizes, "differentiated", derivative())
-        .then(DENSITY, "partial fractions", integral(primitive))
+    yield Chain(Derivative(BELOW.subs(y, x), x), title="Its density").through(
+        (Derivative(shares, x), "of its distribution", there),
+        (over_sizes, "differentiated", derivative()),
+        (DENSITY, "partial fractions", integral(primitive)),
     )
     moment, bound = (Integral(part, (x, EULER, L)) for part in (2 * x**2 * DENSITY, 4 * log(x) / pi**2))
     more = Integral(4 * log(x) / (pi**2 * (x**2 - 1)), (x, EULER, L))
     title, given = "The second moment of a product, over sizes from $e$ to $L$", (L >= EULER,)
-    yield (
-        Chain(moment, name="moment", title=title, given=given)
-        .then(bound, "$x^2$ is more than $x^2 - 1$", at_least(more, given=given), "≥")
-        .then(4 * L * (log(L) - 1) / pi**2, "it grows with L, without bound", integral())
+    yield Chain(moment, name="moment", title=title, given=given).through(
+        (bound, "$x^2$ is more than $x^2 - 1$", at_least(more, given=given), "≥"),
+        (4 * L * (log(L) - 1) / pi**2, "it grows with L, without bound", integral()),
     )
 
 

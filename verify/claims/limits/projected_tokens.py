@@ -43,12 +43,11 @@ def derive() -> Chains:
     weighted = "independent entries, weighted by those of a token"
     square = Chain(E(OF_GIVEN**2 / d), name="square", title="The mean square, given the tokens")
     square = square.then(v**2 * lengths, weighted, moments(ENTRIES))
-    variance = (
-        Chain(Var(PROJECTED / sqrt(d)))
-        .then(E(SCORE**2 / d) - E(SCORE / sqrt(d)) ** 2, "definition", algebra)
-        .then(E(SCORE**2 / d), "the mean, given the tokens, averaged", earlier(mean, at=TOKENS))
-        .then(E(v**2 * of_tokens), "the mean square, averaged", earlier(square, at=TOKENS))
-        .then(v**2 * D**2, "tokens have the squared length D", algebra)
+    variance = Chain(Var(PROJECTED / sqrt(d))).through(
+        (E(SCORE**2 / d) - E(SCORE / sqrt(d)) ** 2, "definition", algebra),
+        (E(SCORE**2 / d), "the mean, given the tokens, averaged", earlier(mean, at=TOKENS)),
+        (E(v**2 * of_tokens), "the mean square, averaged", earlier(square, at=TOKENS)),
+        (v**2 * D**2, "tokens have the squared length D", algebra),
     )
     title, entry = "Xavier’s initialisation, head by head", substitute({v: 2 / (D + d)})
     by_head = Chain(variance.end, name="by-head", title=title, defines="the same variance")

@@ -15,16 +15,15 @@ WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 def derive() -> Chains:
     pair, result = E(score**2) - E(score * OTHER), d * (sigma_q**2 + mu_q**2) * sigma_k**2
     of_components, c = "moments of the components", Symbol("c", real=True)
-    yield (
-        Chain(E(ROW), title="The same query, two keys", given=(Ge(n, 2),))
-        .then(pair, "the squares, less the products of two different keys", moments(GENERAL))
-        .then(result, of_components, moments(GENERAL))
+    yield Chain(E(ROW), title="The same query, two keys", given=(Ge(n, 2),)).through(
+        (pair, "the squares, less the products of two different keys", moments(GENERAL)),
+        (result, of_components, moments(GENERAL)),
     )
     title = "The total variance: within rows, and between the rows' own means"
-    yield (
-        Chain(Var(score), name="total", title=title, defines="the variance over all queries and keys")
-        .then(pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL))
-        .then(result + d * sigma_q**2 * mu_k**2, of_components, moments(GENERAL))
+    defines = "the variance over all queries and keys"
+    yield Chain(Var(score), name="total", title=title, defines=defines).through(
+        (pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL)),
+        (result + d * sigma_q**2 * mu_k**2, of_components, moments(GENERAL)),
     )
     title = "A softmax does not see a shift of its row"
     defines = "a weight of a row whose scores are all shifted"

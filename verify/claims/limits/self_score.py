@@ -11,17 +11,15 @@ LAW = {q: Law("mean 0, variance 1, skewness γ_q and kurtosis κ_q", (S.One, S.Z
 
 def derive() -> Chains:
     square = q[a, i] ** 2
-    yield (
-        Chain(Var(OWN))
-        .then(over_components(Var(square)), "the squares are independent", moments(LAW))
-        .then(over_components(E(square**2) - E(square) ** 2), "definition", algebra)
-        .then(over_components(kappa_q - 1), "the fourth moment, less the squared variance", moments(LAW))
-        .then(d * (kappa_q - 1), "all are alike", algebra)
+    yield Chain(Var(OWN)).through(
+        (over_components(Var(square)), "the squares are independent", moments(LAW)),
+        (over_components(E(square**2) - E(square) ** 2), "definition", algebra),
+        (over_components(kappa_q - 1), "the fourth moment, less the squared variance", moments(LAW)),
+        (d * (kappa_q - 1), "all are alike", algebra),
     )
-    yield (
-        Chain(E(OWN), name="mean", title="The mean")
-        .then(over_components(E(square)), "term by term", moments(LAW))
-        .then(d, "every square has mean 1", moments(LAW))
+    yield Chain(E(OWN), name="mean", title="The mean").through(
+        (over_components(E(square)), "term by term", moments(LAW)),
+        (d, "every square has mean 1", moments(LAW)),
     )
 
 

@@ -22,17 +22,16 @@ SHARE = Z / (Z + exp(b))  # the keys’ weight, Z being the sum of their exponen
 def derive() -> Chains:
     *parts, of_score = exponential()
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
-    total = (
-        Chain(E(TOTAL), name="total", title="The mean of the keys’ sum of exponentials", given=(d > 1,))
-        .then(over_keys(E(exp(score / sqrt(d)))), "a sum of means", algebra)
-        .then(n * (1 - 1 / d) ** (-d / 2), "all are the same", there)
+    title = "The mean of the keys’ sum of exponentials"
+    total = Chain(E(TOTAL), name="total", title=title, given=(d > 1,)).through(
+        (over_keys(E(exp(score / sqrt(d)))), "a sum of means", algebra),
+        (n * (1 - 1 / d) ** (-d / 2), "all are the same", there),
     )
     yield from (*parts, of_score, total)
     jensen, there = cited("jensen", laws=NORMAL_COMPONENTS), earlier(total, given=(d > 1,))
-    yield (
-        Chain(E(SHARE.subs(Z, TOTAL)), title="The weight that is left to the keys", given=(d > 1,))
-        .then(SHARE.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤")
-        .then(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there)
+    yield Chain(E(SHARE.subs(Z, TOTAL)), title="The weight that is left to the keys", given=(d > 1,)).through(
+        (SHARE.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤"),
+        (1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there),
     )
     own, whole = Named(x, exp(s[a, l])), Named(Z, over_keys(exp(s[a, j])))
     slope = Chain(Derivative(share := SHARE.subs(Z, whole), s[a, l]), name="slope", title="Its gradient")

@@ -17,10 +17,9 @@ def derive() -> Chains:
     fourth = Line(2 * d * (d + 3), "fourth moments of both", normal)
     square = Chain(Var(score**2), fourth, name="square", title="Variance of a square")
     yield from (squares, square)
-    yield (
-        Chain(SHARED, name="correlation", title="Correlation of the squared scores of two heads")
-        .then(2 * d / Var(score**2), "the covariance", earlier(squares))
-        .then(1 / (d + 3), "the variance", earlier(square))
+    yield Chain(SHARED, name="correlation", title="Correlation of the squared scores of two heads").through(
+        (2 * d / Var(score**2), "the covariance", earlier(squares)),
+        (1 / (d + 3), "the variance", earlier(square)),
     )
     yield Chain(OWN, Line(0, "nothing is shared", normal), name="own", title="The same for keys of their own")
 

@@ -20,17 +20,17 @@ def derive() -> Chains:
         (score / sqrt(d), S.One, STANDARD, "scaled", "Scaled scores"),
     ):
         biased = scores - m * DISTANCE
-        yield (
-            Chain(E(over_keys(biased**2) / n - (over_keys(biased) / n) ** 2), name=name, title=title)
-            .then(variance * (1 - 1 / n) + m**2 * (squares - mean**2), varies, moments(laws))
-            .then(variance * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "distances are 0 to n - 1", algebra)
+        yield Chain(
+            E(over_keys(biased**2) / n - (over_keys(biased) / n) ** 2), name=name, title=title
+        ).through(
+            (variance * (1 - 1 / n) + m**2 * (squares - mean**2), varies, moments(laws)),
+            (variance * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "distances are 0 to n - 1", algebra),
         )
     first, second = ((1 - exp(-power * m * n)) / (1 - exp(-power * m)) for power in (1, 2))
     alone = over_keys(exp(-m * DISTANCE) ** 2) / over_keys(exp(-m * DISTANCE)) ** 2
-    yield (
-        Chain(alone, name="alone", title="The bias alone", defines=r"$\sum p^2$ of equal scores")
-        .then(second / first**2, "geometric sums", algebra)
-        .then(tanh(m / 2) / tanh(m * n / 2), "exponentials", algebra)
+    yield Chain(alone, name="alone", title="The bias alone", defines=r"$\sum p^2$ of equal scores").through(
+        (second / first**2, "geometric sums", algebra),
+        (tanh(m / 2) / tanh(m * n / 2), "exponentials", algebra),
     )
 
 

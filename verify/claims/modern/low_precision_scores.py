@@ -27,11 +27,10 @@ def derive() -> Chains:
     rise, total = exp(epsilon) - exp(-epsilon), exp(epsilon) + exp(-epsilon)
     apart = rise * (exp(x / 2) - exp(-x / 2)) ** 2 / ((total + exp(x) + exp(-x)) * (total + 2))
     title = "Two values of a weight whose log odds are $2ε$ apart, $x$ in their middle"
-    yield (
-        Chain(1 / (1 + exp(-x - epsilon)) - 1 / (1 + exp(-x + epsilon)), title=title)
-        .then(rise / (total + exp(x) + exp(-x)), "over the common denominator", algebra)
-        .then(rise / (total + 2), "most at even odds, $x = 0$", at_most(apart), "≤")
-        .then(tanh(epsilon / 2), "by half the argument", algebra)
+    yield Chain(1 / (1 + exp(-x - epsilon)) - 1 / (1 + exp(-x + epsilon)), title=title).through(
+        (rise / (total + exp(x) + exp(-x)), "over the common denominator", algebra),
+        (rise / (total + 2), "most at even odds, $x = 0$", at_most(apart), "≤"),
+        (tanh(epsilon / 2), "by half the argument", algebra),
     )
     title = "Log odds of a key, its score up by $ε$ and all others’, in $R$, down by $ε$"
     odds, defines = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R), "how far log odds move"
@@ -41,10 +40,10 @@ def derive() -> Chains:
     rest, share = half * (t - 2**e - move) + (half - move) * 2**e, 1 / (1 + 2**b)
     largest = at_most(rest / (t * (2**e + half)), given=given)
     title = "The move of a score $t$ from $2^e$ on, half the spacing of $b$-bit numbers at most, over it"
-    yield (
-        Chain(move / t, name="half", title=title, defines="how far rounding moves a score, over the score")
-        .then(half / (2**e + half), "most half a spacing above $2^e$, to which it moves", largest, "≤")
-        .then(share, "over the power of two", algebra)
+    defines = "how far rounding moves a score, over the score"
+    yield Chain(move / t, name="half", title=title, defines=defines).through(
+        (half / (2**e + half), "most half a spacing above $2^e$, to which it moves", largest, "≤"),
+        (share, "over the power of two", algebra),
     )
     title = "Spacing of $b$-bit numbers from $2^{e + h}$ on"
     defines = "the spacing of numbers $2^h$ times as large"
@@ -53,10 +52,9 @@ def derive() -> Chains:
     scores = c * score
     square, most = (Rounded(scores, b) - scores) ** 2, share**2 * scores**2
     below = at_most(E(most - square), given=(Le(square, most),))
-    yield (
-        Chain(E(square), name="error", title="The mean squared error of scores times $c$")
-        .then(E(most), "each moves by at most that share", below, "≤")
-        .then(share**2 * c**2 * d, "moments of the components", moments(STANDARD))
+    yield Chain(E(square), name="error", title="The mean squared error of scores times $c$").through(
+        (E(most), "each moves by at most that share", below, "≤"),
+        (share**2 * c**2 * d, "moments of the components", moments(STANDARD)),
     )
 
 

@@ -19,46 +19,41 @@ ROTATION = of_normals("rotation")
 def derive() -> Chains:
     x, along, length = Symbol("x", real=True), q[a, 1], Dot(q, a, q, a)
     powers = Integral(x ** (2 * h) * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
-    of_entry = (
-        Chain(E(along ** (2 * h)), name="entry", title="One component")
-        .then(powers, "the normal density", by_density({along: x}, NORMAL_COMPONENTS))
-        .then(2**h * gamma(h + S.Half) / sqrt(pi), "integrated", integral())
+    of_entry = Chain(E(along ** (2 * h)), name="entry", title="One component").through(
+        (powers, "the normal density", by_density({along: x}, NORMAL_COMPONENTS)),
+        (2**h * gamma(h + S.Half) / sqrt(pi), "integrated", integral()),
     )
-    of_length = (
-        Chain(E(length**h), name="length", title="The squared length")
-        .then(Integral(w**h * CHI_SQUARE, (w, 0, oo)), "it is chi-square", of_normals("chi-square"))
-        .then(2**h * gamma(h + d / 2) / gamma(d / 2), "integrated", integral())
+    of_length = Chain(E(length**h), name="length", title="The squared length").through(
+        (Integral(w**h * CHI_SQUARE, (w, 0, oo)), "it is chi-square", of_normals("chi-square")),
+        (2**h * gamma(h + d / 2) / gamma(d / 2), "integrated", integral()),
     )
     apart = of_normals("independence")
     beta = gamma(h + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(h + d / 2))
-    all_moments = (
-        Chain(E(COSINE ** (2 * h)), title="All even moments; odd ones are 0, for $-q$ has the law of $q$")
-        .then(E((along**2 / length) ** h), "in a basis with the key’s direction first", ROTATION)
-        .then(of_entry.start / of_length.start, "direction and length are independent", apart)
-        .then(of_entry.end / of_length.start, "the moments of a component", earlier(of_entry))
-        .then(beta, "over those of a length: of a Beta(½, (d − 1)/2) number", earlier(of_length))
+    title = "All even moments; odd ones are 0, for $-q$ has the law of $q$"
+    all_moments = Chain(E(COSINE ** (2 * h)), title=title).through(
+        (E((along**2 / length) ** h), "in a basis with the key’s direction first", ROTATION),
+        (of_entry.start / of_length.start, "direction and length are independent", apart),
+        (of_entry.end / of_length.start, "the moments of a component", earlier(of_entry)),
+        (beta, "over those of a length: of a Beta(½, (d − 1)/2) number", earlier(of_length)),
     )
     yield from (of_entry, of_length, all_moments)
     first, second = (earlier(all_moments, at={h: half}) for half in (1, 2))
     mirrored = "its mean is 0: $-q$ is $q$ in another basis"
-    variance = (
-        Chain(Var(COSINE), name="variance", title="The variance")
-        .then(E(COSINE**2), mirrored, ROTATION)
-        .then(1 / d, "the moment at $h = 1$", first)
+    variance = Chain(Var(COSINE), name="variance", title="The variance").through(
+        (E(COSINE**2), mirrored, ROTATION),
+        (1 / d, "the moment at $h = 1$", first),
     )
     title = "The variance of the root of the dimension times a cosine"
-    at_root = (
-        Chain(Var(sqrt(d) * COSINE), name="at-root", title=title)
-        .then(E(d * COSINE**2), mirrored, ROTATION)
-        .then(1, "the moment at $h = 1$", first)
+    at_root = Chain(Var(sqrt(d) * COSINE), name="at-root", title=title).through(
+        (E(d * COSINE**2), mirrored, ROTATION),
+        (1, "the moment at $h = 1$", first),
     )
     fourth = Chain(E(COSINE**4), name="fourth-moment", title="The fourth moment")
     fourth = fourth.then(3 / (d * (d + 2)), "the moment at $h = 2$", second)
     yield from (variance, at_root, fourth)
-    yield (
-        Chain(E(COSINE**4) / Var(COSINE) ** 2, name="kurtosis", title="The kurtosis")
-        .then(fourth.end / Var(COSINE) ** 2, "the fourth moment", earlier(fourth))
-        .then(3 * d / (d + 2), "the variance", earlier(variance))
+    yield Chain(E(COSINE**4) / Var(COSINE) ** 2, name="kurtosis", title="The kurtosis").through(
+        (fourth.end / Var(COSINE) ** 2, "the fourth moment", earlier(fourth)),
+        (3 * d / (d + 2), "the variance", earlier(variance)),
     )
     crossed = Sum((q[a, i] * k[j, e] - q[a, e] * k[j, i]) ** 2, (i, 1, d), (e, 1, d)) / 2
     lagrange = at_most(d * crossed / LENGTHS, given=(Gt(Dot(q, a, q, a), 0), Gt(Dot(k, j, k, j), 0)))

@@ -46,24 +46,21 @@ def derive() -> Chains:
     first, other = (Matrix(symbols(pair, real=True)) for pair in ("q_1 q_2", "k_1 k_2"))
     means = sigma_k**2 * OF_QUERY.dot(OF_QUERY) + sigma_q**2 * OF_KEY.dot(OF_KEY)
     both, put_in = over_pairs(2 * sigma_q**2 * sigma_k**2 + means), "the turned query and key, put in"
-    yield (
-        Chain(Var(SCORE), title="Variance")
-        .then(Var(SCORE.definition), put_in, algebra)
-        .then(both, "the angle cancels: cos² + sin² = 1", moments(LAWS))
+    yield Chain(Var(SCORE), title="Variance").through(
+        (Var(SCORE.definition), put_in, algebra),
+        (both, "the angle cancels: cos² + sin² = 1", moments(LAWS)),
     )
-    yield (
-        Chain(E(SCORE), name="mean", title="Mean")
-        .then(E(SCORE.definition), put_in, algebra)
-        .then(over_pairs(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY)), "the mean key is turned", moments(LAWS))
+    yield Chain(E(SCORE), name="mean", title="Mean").through(
+        (E(SCORE.definition), put_in, algebra),
+        (over_pairs(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY)), "the mean key is turned", moments(LAWS)),
     )
     apart = Line(first.dot(turn(beta - alpha) * other), "only the distance counts", algebra)
     title = "What a pair adds to a score of two positions, or to a squared length, at a distance of 0"
     yield Chain((turn(alpha) * first).dot(turn(beta) * other), apart, name="relative", title=title)
     title = "Variance, both components of a pair of $u$ and of $w$ correlated"
-    yield (
-        Chain(Var(TIED), name="correlated", title=title, given=(rho >= -1, rho <= 1))
-        .then(Var(TIED.definition), put_in, algebra)
-        .then(over_pairs(2 * (1 + rho**2 * cos(2 * t * theta[g]))), "the angle stays", moments(LAWS))
+    yield Chain(Var(TIED), name="correlated", title=title, given=(rho >= -1, rho <= 1)).through(
+        (Var(TIED.definition), put_in, algebra),
+        (over_pairs(2 * (1 + rho**2 * cos(2 * t * theta[g]))), "the angle stays", moments(LAWS)),
     )
 
 

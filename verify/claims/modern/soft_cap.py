@@ -24,15 +24,13 @@ def derive() -> Chains:
     rest, t = Abs(x) / c - u, tanh(u)
     fourth = Rational(8, 3) * rest**3 * t**2 + 8 * rest**2 * t**3 + 6 * rest * t**4
     less = c**2 * Integral(fourth, (u, 0, Abs(x) / c))
-    taken = (
-        Chain(LOST, name="taken", title="What a cap takes of a square")
-        .then(first - less, "by the derivatives up to the fourth", numerically())
-        .then(first, "what is integrated is nowhere negative", at_most(less), "≤")
+    taken = Chain(LOST, name="taken", title="What a cap takes of a square").through(
+        (first - less, "by the derivatives up to the fourth", numerically()),
+        (first, "what is integrated is nowhere negative", at_most(less), "≤"),
     )
-    bound = (
-        Chain(E(LOST.subs(x, SCALED)))
-        .then(E(first.subs(x, SCALED)), "of every scaled score", earlier(taken, at={x: SCALED}), "≤")
-        .then((2 + 4 / d) / c**2, "its fourth moment", normal)
+    bound = Chain(E(LOST.subs(x, SCALED))).through(
+        (E(first.subs(x, SCALED)), "of every scaled score", earlier(taken, at={x: SCALED}), "≤"),
+        ((2 + 4 / d) / c**2, "its fourth moment", normal),
     )
     yield from (taken, bound)
     large = Line(first, "the first term of the series in $1/c$", leading(c), "~")

@@ -37,21 +37,18 @@ OF_MEAN = Named(Symbol(r"q^{\mathsf T} \mu_k"), over_components(query(i) * nu[i]
 
 def derive() -> tuple[Chain, ...]:
     moment, title = moments(LAWS), "Within rows: the mean variance of the scores of one query"
-    within = (
-        Chain(E(SCORE**2) - E(SCORE * OTHER), name="within", title=title)
-        .then(E(GIVEN_QUERY), "given the query, its scores are independent and vary like this", moment)
-        .then(TRACE + BY_QUERY, "the mean of a quadratic form", moment)
+    within = Chain(E(SCORE**2) - E(SCORE * OTHER), name="within", title=title).through(
+        (E(GIVEN_QUERY), "given the query, its scores are independent and vary like this", moment),
+        (TRACE + BY_QUERY, "the mean of a quadratic form", moment),
     )
     title = "Between rows: the variance of the mean score of a query"
-    between = (
-        Chain(E(SCORE * OTHER) - E(SCORE) * E(OTHER), name="between", title=title)
-        .then(Var(OF_MEAN), "given the query, both scores have this mean", moment)
-        .then(BY_KEY, "the variance of a linear form", moment)
+    between = Chain(E(SCORE * OTHER) - E(SCORE) * E(OTHER), name="between", title=title).through(
+        (Var(OF_MEAN), "given the query, both scores have this mean", moment),
+        (BY_KEY, "the variance of a linear form", moment),
     )
-    total = (
-        Chain(Var(SCORE), title="Both together")
-        .then(within.end + between.start, "what is left, for both scores have one mean", moment)
-        .then(within.end + between.end, "the variance between rows", earlier(between))
+    total = Chain(Var(SCORE), title="Both together").through(
+        (within.end + between.start, "what is left, for both scores have one mean", moment),
+        (within.end + between.end, "the variance between rows", earlier(between)),
     )
     return total, within, between
 

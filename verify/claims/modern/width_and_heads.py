@@ -20,10 +20,11 @@ HERE = {d: WIDTH, h: 4, e: 16}
 def derive() -> Chains:
     for name, (root, words) in ROOTS.items():
         title, defines = f"Divided by the root {words}", f"the variance of scores divided by the root {words}"
-        yield (
-            Chain(Var(score / sqrt(root)), name=name if name != "head" else "", title=title, defines=defines)
-            .then(Var(score) / root, "a factor enters squared", algebra)
-            .then(d / root, "components are independent", moments(STANDARD))
+        yield Chain(
+            Var(score / sqrt(root)), name=name if name != "head" else "", title=title, defines=defines
+        ).through(
+            (Var(score) / root, "a factor enters squared", algebra),
+            (d / root, "components are independent", moments(STANDARD)),
         )
 
 

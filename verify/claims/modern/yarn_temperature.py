@@ -22,10 +22,9 @@ SQUARES, LOST = E(squares(FACTOR * SCALED)), E(log(n) - Entropy(FACTOR * SCALED,
 
 
 def derive() -> Chains:
-    yield (
-        Chain(Var(FACTOR * SCALED))
-        .then(FACTOR**2 * Var(score) / d, "a factor is squared in the variance", algebra)
-        .then(FACTOR**2, "the variance of a score is the dimension", moments(STANDARD))
+    yield Chain(Var(FACTOR * SCALED)).through(
+        (FACTOR**2 * Var(score) / d, "a factor is squared in the variance", algebra),
+        (FACTOR**2, "the variance of a score is the dimension", moments(STANDARD)),
     )
     yield from (of_queries(SQUARES, "squares"), of_queries(LOST, "lost"), *many_keys("many"))
     # 1 + ℓ less the fourth power: a multiple of ℓ, and 6.6 - ℓ times a polynomial that is nowhere negative.

@@ -25,19 +25,17 @@ def derive() -> Chains:
     grown = Chain(grows, start, name="grown", title="The entropy that is lost, as scores grow")
     rest = R**2 / 4 * over_keys(weight * (1 - s[a, j] ** 2)) + mean**2
     less = at_most(Integral(t * rest, (t, 0, 1)), given=WITHIN)
-    entropy = (
-        Chain(lost.subs(t, 1), title="The entropy that a row loses")
-        .then(grows, "it grows by the variance of the scores under their weights", earlier(grown))
-        .then(Integral(t * R**2 / 4, (t, 0, 1)), "which is at most $R^2/4$", less, "≤")
-        .then(R**2 / 8, "integrated", integral())
+    entropy = Chain(lost.subs(t, 1), title="The entropy that a row loses").through(
+        (grows, "it grows by the variance of the scores under their weights", earlier(grown)),
+        (Integral(t * R**2 / 4, (t, 0, 1)), "which is at most $R^2/4$", less, "≤"),
+        (R**2 / 8, "integrated", integral()),
     )
     total, entry = over_keys(exp(ROW.subs(j, l)), l), exp(ROW)
     between = over_keys((exp(R / 2) - entry) * (entry - exp(-R / 2))) / total**2
     missing = at_most((cosh(R / 2) * total - n) ** 2 / (n * total**2) + between, given=WITHIN)
-    of_squares = (
-        Chain(squares(ROW), name="squares", title="The sum of the squared weights")
-        .then(over_keys(entry**2) / total**2, "exponentials over their sum", algebra)
-        .then(cosh(R / 2) ** 2 / n, "a square is missing, and what lies between both ends", missing, "≤")
+    of_squares = Chain(squares(ROW), name="squares", title="The sum of the squared weights").through(
+        (over_keys(entry**2) / total**2, "exponentials over their sum", algebra),
+        (cosh(R / 2) ** 2 / n, "a square is missing, and what lies between both ends", missing, "≤"),
     )
     yield from (grown, entropy, of_squares)
     for chain, name in ((entropy, "mean-entropy"), (of_squares, "mean-squares")):

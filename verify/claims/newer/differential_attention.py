@@ -22,24 +22,24 @@ CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
 def derive() -> Chains:
     shared, same_law = 2 * factor * CORRELATION, cited("normal combination", laws=LAWS)
     title = "The variance of a weight over that of a plain one"
-    noise = (
-        Chain(Var(LESS) / Var(FIRST), title=title, given=(*POSSIBLE, MANY))
-        .then(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra)
-        .then(1 + factor**2 - shared, "scores of both maps have one law", same_law)
+    noise = Chain(Var(LESS) / Var(FIRST), title=title, given=(*POSSIBLE, MANY)).through(
+        (1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra),
+        (1 + factor**2 - shared, "scores of both maps have one law", same_law),
     )
     means = E(LESS) / E(FIRST)
-    mean = (
-        Chain(means, name="mean", title="The mean of a weight over that of a plain one", given=POSSIBLE)
-        .then((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra)
-        .then(1 - factor, "keys are alike in both maps", moments(LAWS))
+    title = "The mean of a weight over that of a plain one"
+    mean = Chain(means, name="mean", title=title, given=POSSIBLE).through(
+        ((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra),
+        (1 - factor, "keys are alike in both maps", moments(LAWS)),
     )
     less, squared, taken_out = factor < 1, (1 - factor) ** 2, "the square of the mean taken out"
     title = "The variance over the squared mean, over that of a plain weight"
-    relative = (
-        Chain(noise.start / means**2, name="relative", title=title, given=(*POSSIBLE, MANY, less))
-        .then(noise.end / means**2, "the variance", earlier(noise))
-        .then(noise.end / squared, "the mean", moments(LAWS))
-        .then(1 + 2 * factor * (1 - CORRELATION) / squared, taken_out, algebra)
+    relative = Chain(
+        noise.start / means**2, name="relative", title=title, given=(*POSSIBLE, MANY, less)
+    ).through(
+        (noise.end / means**2, "the variance", earlier(noise)),
+        (noise.end / squared, "the mean", moments(LAWS)),
+        (1 + 2 * factor * (1 - CORRELATION) / squared, taken_out, algebra),
     )
     yield from (noise, mean, relative)
     surplus = at_least(2 * factor * (1 - rho) / squared, given=(rho <= 1, less))
@@ -52,18 +52,18 @@ def derive() -> Chains:
         start, end = (side.xreplace({r: S.Zero}) for side in (chain.start, chain.end))
         alone = end.xreplace({CORRELATION.xreplace({r: S.Zero}): S.Zero})
         given = tuple(condition for condition in chain.given if condition not in POSSIBLE)
-        yield (
-            Chain(start, name=name, title=f"{chain.title}: independent maps", given=given)
-            .then(end, "correlated maps", earlier(chain, at={r: 0}))
-            .then(alone, "independent weights have no covariance", moments(LAWS))
+        yield Chain(start, name=name, title=f"{chain.title}: independent maps", given=given).through(
+            (end, "correlated maps", earlier(chain, at={r: 0})),
+            (alone, "independent weights have no covariance", moments(LAWS)),
         )
     first, second, rest = exp(s[a, j]), exp(r * s[a, j]), exp(sqrt(1 - r**2) * t[a, j])
     product = E(exp((1 + r) * s[a, j])) * E(rest) - E(first) * E(second) * E(rest)
     title = "The correlation of exponentials"
-    yield (
-        Chain(Cov(first, exp(OTHER)) / Var(first), name="exponentials", title=title, given=POSSIBLE)
-        .then(product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS))
-        .then((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS))
+    yield Chain(
+        Cov(first, exp(OTHER)) / Var(first), name="exponentials", title=title, given=POSSIBLE
+    ).through(
+        (product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS)),
+        ((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS)),
     )
 
 

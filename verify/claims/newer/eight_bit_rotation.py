@@ -46,10 +46,9 @@ def derive() -> Chains:
     title = "Two components of query and key, turned by one angle"
     turned = Chain((turn * query).dot(turn * key), same, title=title)
     yield turned
-    yield (
-        Chain(Var(turned.start), name="variance", title="The variance of what they contribute")
-        .then(Var(turned.end), "not turned", earlier(turned))
-        .then(2, "moments of the components", moments(STANDARD))
+    yield Chain(Var(turned.start), name="variance", title="The variance of what they contribute").through(
+        (Var(turned.end), "not turned", earlier(turned)),
+        (2, "moments of the components", moments(STANDARD)),
     )
     title, defines = "An error that is uniform within half a step $h$", "the mean squared error"
     chain = Chain(Integral(e**2 / h, (e, -h / 2, h / 2)), name="step", title=title, defines=defines)

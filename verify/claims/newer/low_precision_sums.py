@@ -50,19 +50,17 @@ def derive() -> Chains:
     power = 2 ** (b + h)
     fits = at_most(power - total, given=(Le(total, power),))
     half = at_most(2**h - term, given=(Le(term, 2**h),))
-    yield (
-        Chain(total + term, title="A sum $S$ and a term $t$, before they are rounded")
-        .then(power + term, "the sum is at most $2^{b + h}$", fits, "≤")
-        .then(power + 2**h, "the term is at most $2^h$, which is half the spacing there", half, "≤")
+    yield Chain(total + term, title="A sum $S$ and a term $t$, before they are rounded").through(
+        (power + term, "the sum is at most $2^{b + h}$", fits, "≤"),
+        (power + 2**h, "the term is at most $2^h$, which is half the spacing there", half, "≤"),
     )
     put_in, title = substitute({e: b + h}), "Half the spacing of $b$-bit numbers from $2^e$ on"
     yield Chain(2 ** (e + 1 - b) / 2, name="half", title=title).then(2**h, "from $2^{b + h}$ on", put_in)
     below = at_most(2 * E(MOST - IN_TURN) / n, given=(Le(IN_TURN, MOST),))
     title = "The mean of a sum in bfloat16 over that of the exact one, for uniform terms"
-    yield (
-        Chain(E(IN_TURN) / E(EXACT), name="kept", title=title)
-        .then(2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM))
-        .then(S(2) * MOST / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤")
+    yield Chain(E(IN_TURN) / E(EXACT), name="kept", title=title).through(
+        (2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM)),
+        (S(2) * MOST / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤"),
     )
 
 

@@ -22,10 +22,9 @@ r, (R, t), x = Symbol("r", real=True), symbols("R t", positive=True), Family("x"
 def derive() -> Chains:
     above, lead = s[a, j] - s[a, 1], Min(R * x[a, j], t)
     less = at_most(Sum(exp(t) - exp(above), (j, 2, n)), given=(Le(above, t),))
-    yield (
-        Chain(over_keys(exp(above)), title="A partial sum of exponentials")
-        .then(1 + Sum(exp(above), (j, 2, n)), "the reference is one of the scores, here the first", algebra)
-        .then(1 + (n - 1) * exp(t), "no score exceeds the reference by more than $t$", less, "≤")
+    yield Chain(over_keys(exp(above)), title="A partial sum of exponentials").through(
+        (1 + Sum(exp(above), (j, 2, n)), "the reference is one of the scores, here the first", algebra),
+        (1 + (n - 1) * exp(t), "no score exceeds the reference by more than $t$", less, "≤"),
     )
     same = Line(Softmax(s[a, j], j), "the exponential of the reference cancels", algebra)
     yield Chain(Softmax(s[a, j] - r, j), same, name="cancels", title="With any reference $r$")

@@ -19,49 +19,43 @@ def derive() -> Chains:
     mean, square = E(TERM), E(TERM**2)
     law = moments({s: Law("a finite mean of the exponential", (S.One,))})
     of_key = E(TERM / (1 + TERM / n)), "all keys have the same mean", law
-    above = (
-        Chain(SUM, title="From above")
-        .then(*of_key)
-        .then(mean / (1 + mean / n), "concave in the exponential", cited("jensen"), "≤")
+    above = Chain(SUM, title="From above").through(
+        of_key,
+        (mean / (1 + mean / n), "concave in the exponential", cited("jensen"), "≤"),
     )
     line = x * (1 / (1 + c / n) - (x - c) / n / (1 + c / n) ** 2)
     gap = at_most(x * (x - c) ** 2 / n**2 / ((1 + x / n) * (1 + c / n) ** 2))
     tangent = Chain(line, name="tangent", title="A tangent")
     tangent = tangent.then(x / (1 + x / n), "$1/(1 + x/n)$ lies above its tangent at any $c$", gap, "≤")
     best = {x: TERM, c: square / mean}
-    below = (
-        Chain(SUM, name="below", title="From below")
-        .then(*of_key)
-        .then(E(line.xreplace(best)), r"the tangent at $c = E x^2/E x$", earlier(tangent, at=best), "≥")
-        .then(mean**2 / (mean + square / n), "mean and mean square", algebra)
+    below = Chain(SUM, name="below", title="From below").through(
+        of_key,
+        (E(line.xreplace(best)), r"the tangent at $c = E x^2/E x$", earlier(tangent, at=best), "≥"),
+        (mean**2 / (mean + square / n), "mean and mean square", algebra),
     )
     yield from (above, tangent, below)
     limit = Chain(Limit(SUM, n, oo), name="limit", title="The limit")
     yield limit.then(mean, "both bounds tend there", between(below, above))
     density, drawn = exp(-(z**2) / 2) / sqrt(2 * pi), by_density({s[a, j]: z}, NORMAL_ROWS)
     over = Integral(density / (exp(-sigma * z) + 1 / n), (z, -oo, oo))
-    yield (
-        Chain(SUM, name="normal-sum", title="Normal scores")
-        .then(of_key[0], "all keys have the same mean", moments(NORMAL_ROWS))
-        .then(over, "the normal density", drawn)
+    yield Chain(SUM, name="normal-sum", title="Normal scores").through(
+        (of_key[0], "all keys have the same mean", moments(NORMAL_ROWS)),
+        (over, "the normal density", drawn),
     )
-    moment = (
-        Chain(E(TERM**r), name="moment", title="Powers of the exponential of a normal score")
-        .then(Integral(exp(r * sigma * z) * density, (z, -oo, oo)), "the normal density", drawn)
-        .then(exp(r**2 * sigma**2 / 2), "integrated", integral())
+    moment = Chain(E(TERM**r), name="moment", title="Powers of the exponential of a normal score").through(
+        (Integral(exp(r * sigma * z) * density, (z, -oo, oo)), "the normal density", drawn),
+        (exp(r**2 * sigma**2 / 2), "integrated", integral()),
     )
     yield moment
     first, second = earlier(moment, at={r: 1}), earlier(moment, at={r: 2})
-    yield (
-        Chain(SUM, name="normal-above", title="Normal scores, from above")
-        .then(above.end, "the bound from above", earlier(above), "≤")
-        .then(above.end.xreplace({mean: MEAN}), "the mean", first)
+    yield Chain(SUM, name="normal-above", title="Normal scores, from above").through(
+        (above.end, "the bound from above", earlier(above), "≤"),
+        (above.end.xreplace({mean: MEAN}), "the mean", first),
     )
-    yield (
-        Chain(SUM, name="normal-below", title="Normal scores, from below")
-        .then(below.end, "the bound from below", earlier(below), "≥")
-        .then(below.end.xreplace({mean: MEAN}), "the mean", first)
-        .then(MEAN**2 / (MEAN + SQUARE / n), "the mean square", second)
+    yield Chain(SUM, name="normal-below", title="Normal scores, from below").through(
+        (below.end, "the bound from below", earlier(below), "≥"),
+        (below.end.xreplace({mean: MEAN}), "the mean", first),
+        (MEAN**2 / (MEAN + SQUARE / n), "the mean square", second),
     )
     # Scaled scores of normal components, whose mean square may be infinite.
     (*parts, of_score), term = exponential(), exp(score / sqrt(d))
@@ -69,10 +63,9 @@ def derive() -> Chains:
     rises = cited("monotone convergence", laws=NORMAL_COMPONENTS)
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
     title = "The limit for scaled scores, whether or not they have a mean square"
-    yield (
-        Chain(Limit(n * E(1 / (1 + n / term)), n, oo), name="scaled", title=title, given=(d > 1,))
-        .then(E(term), "$nx/(n + x)$ rises to $x$, the exponential of the score", rises)
-        .then((1 - 1 / d) ** (-d / 2), "the mean of such an exponential", there)
+    yield Chain(Limit(n * E(1 / (1 + n / term)), n, oo), name="scaled", title=title, given=(d > 1,)).through(
+        (E(term), "$nx/(n + x)$ rises to $x$, the exponential of the score", rises),
+        ((1 - 1 / d) ** (-d / 2), "the mean of such an exponential", there),
     )
 
 

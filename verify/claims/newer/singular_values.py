@@ -34,18 +34,17 @@ def shared(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Arra
 def derive() -> tuple[Chain, Chain]:
     power = exp(sqrt(v) * s[a, j])
     mean = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
-    of_power = (
-        Chain(E(exp(c * s[a, j])), name="exponential", title="The mean of an exponential of a normal score")
-        .then(mean, "the normal density", by_density({s[a, j]: y}, NORMAL_ROWS))
-        .then(exp(c**2 / 2), "integrated", integral())
+    title = "The mean of an exponential of a normal score"
+    of_power = Chain(E(exp(c * s[a, j])), name="exponential", title=title).through(
+        (mean, "the normal density", by_density({s[a, j]: y}, NORMAL_ROWS)),
+        (exp(c**2 / 2), "integrated", integral()),
     )
     once, twice = (earlier(of_power, at={c: times * sqrt(v)}) for times in (1, 2))
     title = "The variance of exponentials of normal scores over their squared mean"
-    ratio = (
-        Chain(Var(power) / E(power) ** 2, title=title)
-        .then(E(exp(2 * sqrt(v) * s[a, j])) / E(power) ** 2 - 1, "definition", algebra)
-        .then(exp(2 * v) / E(power) ** 2 - 1, "the mean square", twice)
-        .then(exp(v) - 1, "the mean", once)
+    ratio = Chain(Var(power) / E(power) ** 2, title=title).through(
+        (E(exp(2 * sqrt(v) * s[a, j])) / E(power) ** 2 - 1, "definition", algebra),
+        (exp(2 * v) / E(power) ** 2 - 1, "the mean square", twice),
+        (exp(v) - 1, "the mean", once),
     )
     return of_power, ratio
 

@@ -16,23 +16,20 @@ def derive() -> Chains:
     total, others = over_keys(exp(above), l), 1 - KroneckerDelta(j, l)
     more = at_most(over_keys(others * (exp(above) - exp(-R)), l) * MOST / total, given=(Le(-above, R),))
     less = at_least(over_keys(others * (exp(R) - exp(above)), l) * LEAST / total, given=(Le(above, R),))
-    yield (
-        Chain(Softmax(s[a, j], j), title="A weight at most")
-        .then(1 / total, written, algebra)
-        .then(MOST, "no other score is further below than $R$", more, "≤")
+    yield Chain(Softmax(s[a, j], j), title="A weight at most").through(
+        (1 / total, written, algebra),
+        (MOST, "no other score is further below than $R$", more, "≤"),
     )
-    yield (
-        Chain(Softmax(s[a, j], j), name="least", title="A weight at least")
-        .then(1 / total, written, algebra)
-        .then(LEAST, "no other score is further above than $R$", less, "≥")
+    yield Chain(Softmax(s[a, j], j), name="least", title="A weight at least").through(
+        (1 / total, written, algebra),
+        (LEAST, "no other score is further above than $R$", less, "≥"),
     )
     apart, bound, scores = sigma * above, MOST.subs(R, 2 * sigma), sigma * s[a, j]
     within, total = (Le(s[a, j], 1), Ge(s[a, j], -1)), over_keys(exp(apart), l)
     further = at_most(over_keys(others * (exp(apart) - exp(-2 * sigma)), l) * bound / total, given=within)
-    levels = (
-        Chain(Softmax(scores, j), name="levels", title=r"Scores between $-\sigma$ and $\sigma$")
-        .then(1 / total, written, algebra)
-        .then(bound, r"no two scores differ by more than $2\sigma$", further, "≤")
+    levels = Chain(Softmax(scores, j), name="levels", title=r"Scores between $-\sigma$ and $\sigma$").through(
+        (1 / total, written, algebra),
+        (bound, r"no two scores differ by more than $2\sigma$", further, "≤"),
     )
     every = Line(bound, "the bound of every weight", earlier(levels, given=within), "≤")
     largest, title = E(Largest(Softmax(scores, j), j)), "The largest weight of such a row, on average"

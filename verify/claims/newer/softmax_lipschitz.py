@@ -35,10 +35,9 @@ def derive() -> Chains:
     pairs = r"the difference is $\frac12\sum_{l\ne j}p_jp_l(x_j+x_l)^2$"
     less = at_most(2 * over_keys((p - S.Half) ** 2 * x[j] ** 2))
     title = "The quadratic form of the Jacobian, at any vector x"
-    yield (
-        Chain(over_keys(p * x[j] ** 2) - over_keys(p * x[j]) ** 2, name="form", title=title)
-        .then(2 * over_keys(p * (1 - p) * x[j] ** 2), pairs, at_most(cross), "≤")
-        .then(over_keys(x[j] ** 2) / 2, r"the difference is $2\sum(p_j - \frac12)^2x_j^2$", less, "≤")
+    yield Chain(over_keys(p * x[j] ** 2) - over_keys(p * x[j]) ** 2, name="form", title=title).through(
+        (2 * over_keys(p * (1 - p) * x[j] ** 2), pairs, at_most(cross), "≤"),
+        (over_keys(x[j] ** 2) / 2, r"the difference is $2\sum(p_j - \frac12)^2x_j^2$", less, "≤"),
     )
     step = 1 / (1 + exp(-delta)) - 1 / (1 + exp(delta))
     title = "One of two weights, its score higher by δ than the other's, and then lower by δ"

@@ -25,23 +25,21 @@ def derive() -> Chains:
     zero = zero.then(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", drawn)
     yield zero.then(S.Half, "half of all scores are positive", integral())
     defines = r"the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation $\sigma$"
-    positive = (
-        Chain(E(POSITIVE), name="kept", title="Positive scores", defines=defines)
-        .then(Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn)
-        .then(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", numerically())
-        .then(mean * below - S.Half, "integrated", integral())
+    positive = Chain(E(POSITIVE), name="kept", title="Positive scores", defines=defines).through(
+        (Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn),
+        (Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", numerically()),
+        (mean * below - S.Half, "integrated", integral()),
     )
     whole = Chain(E(ABOVE), name="whole", title="All scores")
     whole = whole.then(Integral(above * DENSITY, all_scores), "the density of a score", drawn)
     yield from (positive, whole := whole.then(mean - 1, "integrated", integral()))
     part, size = positive.start, "a size is twice the positive part less the number"
     share, error = positive.end / (2 * positive.end - mean + 1), erf(sigma / sqrt(2))
-    yield (
-        Chain(part / E(SIZE), title="The positive part’s share of the mean size")
-        .then(part / (2 * part - E(ABOVE)), size, algebra)
-        .then(part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole))
-        .then(share, "the mean of the positive part", earlier(positive))
-        .then(positive.end / (mean * error), "terms gathered", algebra)
+    yield Chain(part / E(SIZE), title="The positive part’s share of the mean size").through(
+        (part / (2 * part - E(ABOVE)), size, algebra),
+        (part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole)),
+        (share, "the mean of the positive part", earlier(positive)),
+        (positive.end / (mean * error), "terms gathered", algebra),
     )
 
 

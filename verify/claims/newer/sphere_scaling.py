@@ -20,10 +20,10 @@ UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
 def derive() -> Chains:
     below, falls = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v, exp(-2 * beta * v)
     defines = "the mean of another key’s exponential over that of the largest"
-    other = (
-        Chain(below, name="other", title="One other key, uniform below the largest at $v$", defines=defines)
-        .then((1 - falls) / (2 * beta * v), "integrated", integral())
-        .then(1 / (2 * beta * v), "without the exponential", at_most(falls / (2 * beta * v)), "≤")
+    title = "One other key, uniform below the largest at $v$"
+    other = Chain(below, name="other", title=title, defines=defines).through(
+        ((1 - falls) / (2 * beta * v), "integrated", integral()),
+        (1 / (2 * beta * v), "without the exponential", at_most(falls / (2 * beta * v)), "≤"),
     )
     yield other
     scores, largest = 2 * beta * UNIFORM, E(Largest(Softmax(2 * beta * UNIFORM, j), j))
@@ -33,14 +33,13 @@ def derive() -> Chains:
     around = Integral(n * v ** (n - 1) * (n - 1) * below, (v, 0, 1))
     bound = Integral(n * (n - 1) * v ** (n - 2) / (2 * beta), (v, 0, 1))
     title = "The largest weight in three dimensions"
-    yield (
-        Chain(LARGEST, title=title, given=(Eq(d, 3, evaluate=False), n >= 2))
-        .then(largest, "cosines are twice a uniform number less 1, which shifts all scores alike", uniform)
-        .then(E(1 / total), "the largest weight is that of the largest score", algebra)
-        .then(1 / E(total), "convex in the total", cited("jensen"), "≥")
-        .then(1 / (1 + around), rest, maximum)
-        .then(1 / (1 + bound), "the bound of one other key", earlier(other, given=(n >= 2,)), "≥")
-        .then(1 / (1 + n / (2 * beta)), "integrated", integral(given=(n >= 2,)))
+    yield Chain(LARGEST, title=title, given=(Eq(d, 3, evaluate=False), n >= 2)).through(
+        (largest, "cosines are twice a uniform number less 1, which shifts all scores alike", uniform),
+        (E(1 / total), "the largest weight is that of the largest score", algebra),
+        (1 / E(total), "convex in the total", cited("jensen"), "≥"),
+        (1 / (1 + around), rest, maximum),
+        (1 / (1 + bound), "the bound of one other key", earlier(other, given=(n >= 2,)), "≥"),
+        (1 / (1 + n / (2 * beta)), "integrated", integral(given=(n >= 2,))),
     )
 
 

@@ -41,10 +41,10 @@ WRONG = {
 
 def derive() -> Chains:
     quotient = over_keys(exp(c * score) * v[j, e]) / over_keys(exp(c * score))
-    yield (
-        Chain(over_keys(WEIGHT * v[j, e]), title="One entry of the output, backwards through the steps")
-        .then(over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra)
-        .then(quotient, "the exponentials of one row share their sum", algebra)
+    title = "One entry of the output, backwards through the steps"
+    yield Chain(over_keys(WEIGHT * v[j, e]), title=title).through(
+        (over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra),
+        (quotient, "the exponentials of one row share their sum", algebra),
     )
     title = "The sum of a row's weights"
     rows = Chain(over_keys(WEIGHT), name="rows", title=title, defines="the sum of a row's weights")

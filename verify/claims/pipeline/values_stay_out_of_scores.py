@@ -15,25 +15,22 @@ LONG = Indicator(SIZE - 1)
 
 def derive() -> tuple[Chain, ...]:
     independent = "values are independent of queries and keys"
-    variance = (
-        Chain(Var(score), title="The score: no value occurs in it")
-        .then(E(score**2) - E(score) ** 2, "definition", algebra)
-        .then(d, "moments of the components", moments(STANDARD))
+    variance = Chain(Var(score), title="The score: no value occurs in it").through(
+        (E(score**2) - E(score) ** 2, "definition", algebra),
+        (d, "moments of the components", moments(STANDARD)),
     )
     title = "Covariance of a squared score and the mean square of its value's components"
     defines = "the covariance of the two squares"
-    together = (
-        Chain(Cov(score**2, SIZE), name="covariance-of-squares", title=title, defines=defines)
-        .then(E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra)
-        .then(0, independent, moments(BESIDE))
+    together = Chain(Cov(score**2, SIZE), name="covariance-of-squares", title=title, defines=defines).through(
+        (E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra),
+        (0, independent, moments(BESIDE)),
     )
     among_long = E(score**2 * LONG) / E(LONG) - (E(score * LONG) / E(LONG)) ** 2
     title = "The variance of the scores whose values are long"
     defines = "the variance of those scores whose value has a mean square above 1"
-    of_long = (
-        Chain(among_long, name="of-long-values", title=title, defines=defines)
-        .then(E(score**2) - E(score) ** 2, independent, moments(BESIDE))
-        .then(d, "moments of the components", moments(STANDARD))
+    of_long = Chain(among_long, name="of-long-values", title=title, defines=defines).through(
+        (E(score**2) - E(score) ** 2, independent, moments(BESIDE)),
+        (d, "moments of the components", moments(STANDARD)),
     )
     return variance, together, of_long
 

@@ -60,23 +60,20 @@ def derive() -> tuple[Chain, ...]:
     by_sharing = (2 * Var(PAIR) + 4 * Cov(PAIR, Dot(x, a, x, c)) * (N - 2)) / (N * (N - 1))
     variance = d * sigma**2 * (sigma**2 + 2 * mu**2)
     missing = 2 * d * sigma**2 * (sigma**2 + 2 * mu**2 * (N - 1)) / (N * (N - 1))
-    expected = (
-        Chain(E(V), title="Pairs of pairs", given=pairs)
-        .then(E(V.definition), "the mean square less the squared mean, over all pairs", algebra)
-        .then(Var(PAIR) - Var(over_pairs(1)), "that of all pairs has the mean of any", by_moments)
-        .then(Var(PAIR) - by_sharing, "each pair shares one vector with 2(N − 2) others", by_moments)
-        .then(variance - missing, "moments of the components", by_moments)
+    expected = Chain(E(V), title="Pairs of pairs", given=pairs).through(
+        (E(V.definition), "the mean square less the squared mean, over all pairs", algebra),
+        (Var(PAIR) - Var(over_pairs(1)), "that of all pairs has the mean of any", by_moments),
+        (Var(PAIR) - by_sharing, "each pair shares one vector with 2(N − 2) others", by_moments),
+        (variance - missing, "moments of the components", by_moments),
     )
-    bias = (
-        Chain(Var(PAIR) - E(V), name="bias", title="What is missing", given=pairs)
-        .then(Var(PAIR) - variance + missing, "the expectation, put in", earlier(expected))
-        .then(missing, "the variance of a score", by_moments)
+    bias = Chain(Var(PAIR) - E(V), name="bias", title="What is missing", given=pairs).through(
+        (Var(PAIR) - variance + missing, "the expectation, put in", earlier(expected)),
+        (missing, "the variance of a score", by_moments),
     )
     title = "What is missing, as a share of the variance of a score"
-    share = (
-        Chain(bias.start / Var(PAIR), name="share", title=title, given=pairs)
-        .then(missing / Var(PAIR), "what is missing, put in", earlier(bias))
-        .then(missing / variance, "the variance of a score", by_moments)
+    share = Chain(bias.start / Var(PAIR), name="share", title=title, given=pairs).through(
+        (missing / Var(PAIR), "what is missing, put in", earlier(bias)),
+        (missing / variance, "the variance of a score", by_moments),
     )
     # Squares of four pairs: up to eight vectors, which coincide in many ways.
     fixed = 4 * (18 * N**2 - 41 * N + 25) / ((N - 2) * (7 * N - 5) ** 2)

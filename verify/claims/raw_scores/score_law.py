@@ -17,11 +17,10 @@ DIMENSIONS, GRID = (1, 2, 4, 16, MOST := 64), 256
 
 def derive() -> tuple[Chain, ...]:
     below_x = distribution()
-    density = (
-        Chain(Derivative(SHARE.subs(x, z), z))
-        .then(Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z}))
-        .then(MIXTURE, "differentiated: a mixture of normal densities", derivative())
-        .then(DENSITY, "an integral of Basset’s", numerically())
+    density = Chain(Derivative(SHARE.subs(x, z), z)).through(
+        (Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z})),
+        (MIXTURE, "differentiated: a mixture of normal densities", derivative()),
+        (DENSITY, "an integral of Basset’s", numerically()),
     )
     return below_x, density
 

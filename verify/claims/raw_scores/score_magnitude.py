@@ -13,29 +13,25 @@ def derive() -> tuple[Chain, ...]:
     tower = "given the query a score is normal, with the query’s length as deviation"
     given_query = sqrt(2 / pi) * E(sqrt(SQUARES)), tower, of_normals("conditioning")
     over_lengths = sqrt(2 / pi) * Integral(sqrt(w) * CHI_SQUARE, (w, 0, oo))
-    exact = (
-        Chain(SIZE)
-        .then(*given_query)
-        .then(over_lengths, "the squared length is chi-square", of_normals("chi-square"))
-        .then(EXACT, "integrated", integral())
+    exact = Chain(SIZE).through(
+        given_query,
+        (over_lengths, "the squared length is chi-square", of_normals("chi-square")),
+        (EXACT, "integrated", integral()),
     )
-    above = (
-        Chain(SIZE, name="above", title="From above")
-        .then(*given_query)
-        .then(sqrt(2 / pi) * sqrt(E(SQUARES)), "no variance is negative", of_normals("jensen"), "≤")
-        .then(ASYMPTOTE, "the mean square of each component is 1", moments(NORMAL_COMPONENTS))
+    above = Chain(SIZE, name="above", title="From above").through(
+        given_query,
+        (sqrt(2 / pi) * sqrt(E(SQUARES)), "no variance is negative", of_normals("jensen"), "≤"),
+        (ASYMPTOTE, "the mean square of each component is 1", moments(NORMAL_COMPONENTS)),
     )
-    turned = (
-        Chain(EXACT, name="turned", title="The exact value from above")
-        .then(SIZE, "the mean size", earlier(exact))
-        .then(ASYMPTOTE, "bounded", earlier(above), "≤")
+    turned = Chain(EXACT, name="turned", title="The exact value from above").through(
+        (SIZE, "the mean size", earlier(exact)),
+        (ASYMPTOTE, "bounded", earlier(above), "≤"),
     )
     both, more = 2 * d / pi, {d: d + 1}
-    below = (
-        Chain(SIZE, name="below", title="From below, by the size in one dimension more")
-        .then(EXACT, "the mean size", earlier(exact))
-        .then(both / EXACT.subs(more), r"times that of one dimension more it is $2d_k/\pi$", algebra)
-        .then(both / ASYMPTOTE.subs(more), "which is bounded", earlier(turned, at=more), "≥")
+    below = Chain(SIZE, name="below", title="From below, by the size in one dimension more").through(
+        (EXACT, "the mean size", earlier(exact)),
+        (both / EXACT.subs(more), r"times that of one dimension more it is $2d_k/\pi$", algebra),
+        (both / ASYMPTOTE.subs(more), "which is bounded", earlier(turned, at=more), "≥"),
     )
     return exact, above, turned, below
 

@@ -12,13 +12,15 @@ OFF_CENTRE = dict.fromkeys((q, k), NORMAL.moved(Fraction(1, 2), 1))
 def derive() -> tuple[Chain, ...]:
     means = Sum(E(q[a, i]) * E(k[j, i]), (i, 1, d))
     return (
-        Chain(E(score))
-        .then(Sum(E(q[a, i] * k[j, i]), (i, 1, d)), "the mean of a sum is the sum of the means", algebra)
-        .then(means, "components of a query are independent of those of a key", moments(CENTRED))
-        .then(0, "their means are 0", moments(CENTRED)),
-        Chain(E(score), name="any-means", title="For components of any mean")
-        .then(means, "linearity and independence, as before", moments(GENERAL))
-        .then(d * mu_q * mu_k, "every dimension adds the same", moments(GENERAL)),
+        Chain(E(score)).through(
+            (Sum(E(q[a, i] * k[j, i]), (i, 1, d)), "the mean of a sum is the sum of the means", algebra),
+            (means, "components of a query are independent of those of a key", moments(CENTRED)),
+            (0, "their means are 0", moments(CENTRED)),
+        ),
+        Chain(E(score), name="any-means", title="For components of any mean").through(
+            (means, "linearity and independence, as before", moments(GENERAL)),
+            (d * mu_q * mu_k, "every dimension adds the same", moments(GENERAL)),
+        ),
     )
 
 

@@ -24,11 +24,10 @@ PLACES = np.linspace(0.125, 4.0, 32)
 def derive() -> tuple[Chain, ...]:
     normal, product = moments(NORMAL_COMPONENTS), q[a, i] * k[j, i]
     powers = d * E(product**4) + 3 * d * (d - 1) * E(product**2) ** 2
-    kurtosis = (
-        Chain(E(score**4) / Var(score) ** 2)
-        .then(powers / Var(score) ** 2, "of four products all are the same, or two and two are", normal)
-        .then((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal)
-        .then(3 + 6 / d, "collected", algebra)
+    kurtosis = Chain(E(score**4) / Var(score) ** 2).through(
+        (powers / Var(score) ** 2, "of four products all are the same, or two and two are", normal),
+        ((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal),
+        (3 + 6 / d, "collected", algebra),
     )
     third = Chain(E(score**3), name="third", title="The third moment")
     third = third.then(0, "a normal number has the third moment 0", normal)

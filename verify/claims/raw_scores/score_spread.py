@@ -33,10 +33,9 @@ DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
 
 def derive() -> tuple[Chain, ...]:
     spread = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
-    variance = (
-        Chain(Var(score))
-        .then(d * Var(q[a, i] * k[j, i]), "variances of independent products add up", moments(GENERAL))
-        .then(d * spread, "that of one product, by the means and variances of its factors", moments(GENERAL))
+    variance = Chain(Var(score)).through(
+        (d * Var(q[a, i] * k[j, i]), "variances of independent products add up", moments(GENERAL)),
+        (d * spread, "that of one product, by the means and variances of its factors", moments(GENERAL)),
     )
     defines = "the probability that it is at most $u$: certain where the query $v$ is below $u$; elsewhere "
     defines += "the key has to be at most $u/v$"
@@ -47,10 +46,9 @@ def derive() -> tuple[Chain, ...]:
     normal, title = (1 + erf(x / sqrt(2))) / 2, "A score less its mean and over its standard deviation"
     limit, theorem = Chain(inside, name="limit", title=title), cited("central limit", laws=GENERAL)
     limit = limit.then(normal, "a sum of independent products of one law", theorem)
-    many = (
-        Chain(Eq(inside, LEVEL, evaluate=False), name="many", title="Where that is 95%")
-        .then(Eq(normal, LEVEL, evaluate=False), "the normal law’s", earlier(limit), "⇔")
-        .then(Eq(x, NORMAL_POINT, evaluate=False), "which only rises", equivalent(x), "⇔")
+    many = Chain(Eq(inside, LEVEL, evaluate=False), name="many", title="Where that is 95%").through(
+        (Eq(normal, LEVEL, evaluate=False), "the normal law’s", earlier(limit), "⇔"),
+        (Eq(x, NORMAL_POINT, evaluate=False), "which only rises", equivalent(x), "⇔"),
     )
     return variance, product, limit, many, distribution()
 

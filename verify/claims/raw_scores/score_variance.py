@@ -20,13 +20,12 @@ CORRELATED = over_components(
 
 def derive() -> tuple[Chain, ...]:
     squares, apart = over_components(E(q[a, i] ** 2) * E(k[j, i] ** 2)), "query and key are independent"
-    by_moments = (
-        Chain(Var(score))
-        .then(E(score**2) - E(score) ** 2, "definition", algebra)
-        .then(E(score**2), "every product of components has mean 0", moments(STANDARD))
-        .then(over_components(E(product**2)), "two different products are uncorrelated", moments(STANDARD))
-        .then(squares, apart, moments(STANDARD))
-        .then(d, "every square has mean 1", moments(STANDARD))
+    by_moments = Chain(Var(score)).through(
+        (E(score**2) - E(score) ** 2, "definition", algebra),
+        (E(score**2), "every product of components has mean 0", moments(STANDARD)),
+        (over_components(E(product**2)), "two different products are uncorrelated", moments(STANDARD)),
+        (squares, apart, moments(STANDARD)),
+        (d, "every square has mean 1", moments(STANDARD)),
     )
     *means, transform = characteristic()
     t = Symbol("t", real=True)
@@ -34,12 +33,12 @@ def derive() -> tuple[Chain, ...]:
     def second(function: Any) -> Any:
         return -Subs(Derivative(function, (t, 2)), t, 0)
 
-    again = (
-        Chain(Var(score), name="by-transform", title="The variance again, by the characteristic function")
-        .then(E(score**2), "its mean is 0", moments(NORMAL_COMPONENTS))
-        .then(second(E(exp(I * t * score))), "twice differentiated, at t = 0", algebra)
-        .then(second(transform.end), "the characteristic function", earlier(transform))
-        .then(d, "differentiated", derivative())
+    title = "The variance again, by the characteristic function"
+    again = Chain(Var(score), name="by-transform", title=title).through(
+        (E(score**2), "its mean is 0", moments(NORMAL_COMPONENTS)),
+        (second(E(exp(I * t * score))), "twice differentiated, at t = 0", algebra),
+        (second(transform.end), "the characteristic function", earlier(transform)),
+        (d, "differentiated", derivative()),
     )
     return by_moments, *means, transform, again
 

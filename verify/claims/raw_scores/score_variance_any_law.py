@@ -13,19 +13,17 @@ FOUR_MOMENTS = {
 
 
 def derive() -> tuple[Chain, ...]:
-    variance = (
-        Chain(Var(score), title="From mean 0 and variance 1 alone")
-        .then(E(score**2) - E(score) ** 2, "definition", algebra)
-        .then(d * E(q[a, i] ** 2) * E(k[j, i] ** 2), "means of products are 0", moments(STANDARD))
-        .then(d, "both have variance 1, whatever their law", moments(STANDARD))
+    variance = Chain(Var(score), title="From mean 0 and variance 1 alone").through(
+        (E(score**2) - E(score) ** 2, "definition", algebra),
+        (d * E(q[a, i] ** 2) * E(k[j, i] ** 2), "means of products are 0", moments(STANDARD)),
+        (d, "both have variance 1, whatever their law", moments(STANDARD)),
     )
     fourth = d * E(q[a, i] ** 4) * E(k[j, i] ** 4) + 3 * d * (d - 1)
     title, defines = "What does depend on the law: the kurtosis", "the kurtosis of a score, whose mean is 0"
-    kurtosis = (
-        Chain(E(score**4) / Var(score) ** 2, name="kurtosis", title=title, defines=defines)
-        .then(E(score**4) / d**2, "the variance, as above", earlier(variance))
-        .then(fourth / d**2, "one product four times, or two different ones twice", moments(FOUR_MOMENTS))
-        .then(3 + (kappa_q * kappa_k - 3) / d, "the kurtosis of the components", moments(FOUR_MOMENTS))
+    kurtosis = Chain(E(score**4) / Var(score) ** 2, name="kurtosis", title=title, defines=defines).through(
+        (E(score**4) / d**2, "the variance, as above", earlier(variance)),
+        (fourth / d**2, "one product four times, or two different ones twice", moments(FOUR_MOMENTS)),
+        (3 + (kappa_q * kappa_k - 3) / d, "the kurtosis of the components", moments(FOUR_MOMENTS)),
     )
     return variance, kurtosis
 

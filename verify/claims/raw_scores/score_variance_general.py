@@ -18,11 +18,12 @@ def derive() -> tuple[Chain, ...]:
     second, product = (mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2), q[a, i] * k[j, i]
     collected = d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2)
     return (
-        Chain(Var(score))
-        .then(Sum(Var(product), (i, 1, d)), "the products are independent", moments(GENERAL))
-        .then(Sum(E(product**2) - E(product) ** 2, (i, 1, d)), "definition", algebra)
-        .then(d * (second - mu_q**2 * mu_k**2), "second moments, less squared means", moments(GENERAL))
-        .then(collected, "multiplied out", algebra),
+        Chain(Var(score)).through(
+            (Sum(Var(product), (i, 1, d)), "the products are independent", moments(GENERAL)),
+            (Sum(E(product**2) - E(product) ** 2, (i, 1, d)), "definition", algebra),
+            (d * (second - mu_q**2 * mu_k**2), "second moments, less squared means", moments(GENERAL)),
+            (collected, "multiplied out", algebra),
+        ),
         Chain(E(score), name="mean", title="The mean").then(
             d * mu_q * mu_k, "every product has the product of the means", moments(GENERAL)
         ),

@@ -25,10 +25,9 @@ x, y = Family("x", m, S(3)), Family("y", m, S(3))
 def derive() -> tuple[Chain, ...]:
     term = Symbol("i", positive=True, integer=True)
     parts = Sum(term**2, (term, 1, n)) + 2 * Sum(term, (term, 1, n))
-    growing = (
-        Chain(Sum(term * (term + 2), (term, 1, n)))
-        .then(parts, "squares and integers", algebra)
-        .then(n * (n + 1) * (2 * n + 7) / 6, "the sums of squares and of integers", algebra)
+    growing = Chain(Sum(term * (term + 2), (term, 1, n))).through(
+        (parts, "squares and integers", algebra),
+        (n * (n + 1) * (2 * n + 7) / 6, "the sums of squares and of integers", algebra),
     )
     normals = {x: normal(), y: normal()}
     spread = [Sum((z[a, i] - Sum(z[a, l], (l, 1, 3)) / 3) ** 2, (i, 1, 3)) for z in (x, y)]
@@ -36,11 +35,10 @@ def derive() -> tuple[Chain, ...]:
     density = Integral(exp(-(f * w + u) / 2) / 2 * exp(-w / 2) / 2, (u, 0, oo), (w, 0, oo))
     larger, rotated = (E(Indicator(first - f * second)) for first, second in (spread, turned))
     title = "How often three normal numbers have f times the variance of three others, or more"
-    test = (
-        Chain(larger, name="f-test", title=title)
-        .then(rotated, "one axis turned to the mean", cited("rotation", laws=normals))
-        .then(density, "the first is f times the second, w, and u more", cited("chi-square", laws=normals))
-        .then(1 / (1 + f), "integrated over u, and over w", integral())
+    test = Chain(larger, name="f-test", title=title).through(
+        (rotated, "one axis turned to the mean", cited("rotation", laws=normals)),
+        (density, "the first is f times the second, w, and u more", cited("chi-square", laws=normals)),
+        (1 / (1 + f), "integrated over u, and over w", integral()),
     )
     return growing, test
 

@@ -5,10 +5,9 @@ from verify.spec import moments, score
 
 
 def derive() -> Chain:
-    return (
-        Chain(Var(score / d))
-        .then(Var(score) / d**2, "a factor enters the variance squared", algebra)
-        .then(1 / d, "the variance of the raw score is the dimension", moments(STANDARD))
+    return Chain(Var(score / d)).through(
+        (Var(score) / d**2, "a factor enters the variance squared", algebra),
+        (1 / d, "the variance of the raw score is the dimension", moments(STANDARD)),
     )
 
 

@@ -10,10 +10,9 @@ scaled, product = score / sqrt(d), q[a, i] * k[j, i]
 
 def derive() -> tuple[Chain, ...]:
     of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
-    restored = (
-        Chain(Var(scaled))
-        .then(Sum(Var(product), (i, 1, d)) / d, "different products are independent", moments(GENERAL))
-        .then(Var(product), "all of them have the same variance", moments(GENERAL))
+    restored = Chain(Var(scaled)).through(
+        (Sum(Var(product), (i, 1, d)) / d, "different products are independent", moments(GENERAL)),
+        (Var(product), "all of them have the same variance", moments(GENERAL)),
     )
     level = Chain(Var(scaled), name="level", title="In means and variances")
     level = level.then(of_product, "of one product, whose factors are independent", moments(GENERAL))

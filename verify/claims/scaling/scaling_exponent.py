@@ -10,10 +10,9 @@ divided = score * d**-alpha
 
 
 def derive() -> Chain:
-    return (
-        Chain(Var(divided))
-        .then(d ** (-2 * alpha) * Var(score), "a factor enters the variance squared", algebra)
-        .then(d ** (1 - 2 * alpha), "the variance of the raw score is the dimension", moments(STANDARD))
+    return Chain(Var(divided)).through(
+        (d ** (-2 * alpha) * Var(score), "a factor enters the variance squared", algebra),
+        (d ** (1 - 2 * alpha), "the variance of the raw score is the dimension", moments(STANDARD)),
     )
 
 

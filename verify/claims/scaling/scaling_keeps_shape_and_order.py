@@ -24,10 +24,10 @@ def derive() -> tuple[Chain, ...]:
     odds = odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
     given_query = E(erfc(sqrt(d / (2 * Dot(q, a, q, a)))))
     lengths = Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo))
-    beyond = (
-        Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title="The share of scaled scores beyond 1")
-        .then(given_query, "given the query, the score is normal", of_normals("normal combination"))
-        .then(lengths, "the squared length of the query is chi-square", of_normals("chi-square"))
+    title = "The share of scaled scores beyond 1"
+    beyond = Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title=title).through(
+        (given_query, "given the query, the score is normal", of_normals("normal combination")),
+        (lengths, "the squared length of the query is chi-square", of_normals("chi-square")),
     )
     return order, odds, beyond
 

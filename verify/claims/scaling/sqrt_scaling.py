@@ -9,20 +9,18 @@ scaled = score / sqrt(d)
 
 
 def derive() -> tuple[Chain, ...]:
-    direct = (
-        Chain(Var(scaled))
-        .then(E(scaled**2) - E(scaled) ** 2, "definition", algebra)
-        .then(over_components(E(PRODUCT**2)) / d, "all other products have mean 0", moments(STANDARD))
-        .then(over_components(SQUARES) / d, "query and key are independent", moments(STANDARD))
-        .then(1, "every square has mean 1", moments(STANDARD))
+    direct = Chain(Var(scaled)).through(
+        (E(scaled**2) - E(scaled) ** 2, "definition", algebra),
+        (over_components(E(PRODUCT**2)) / d, "all other products have mean 0", moments(STANDARD)),
+        (over_components(SQUARES) / d, "query and key are independent", moments(STANDARD)),
+        (1, "every square has mean 1", moments(STANDARD)),
     )
     raw = Chain(Var(score), name="raw", title="The variance of the raw score")
     raw = raw.then(d, "a sum of as many products, each of variance 1", moments(STANDARD))
     # The report's first page shows this one beside the variance of the raw score.
-    outside = (
-        Chain(Var(scaled), name="factor-first", title="Again, with the factor first")
-        .then(Var(score) / d, "a factor enters the variance squared", algebra)
-        .then(1, "the variance of the raw score is the dimension", earlier(raw))
+    outside = Chain(Var(scaled), name="factor-first", title="Again, with the factor first").through(
+        (Var(score) / d, "a factor enters the variance squared", algebra),
+        (1, "the variance of the raw score is the dimension", earlier(raw)),
     )
     return direct, raw, outside
 

@@ -8,17 +8,15 @@ c, X = Symbol("c", real=True), Family("X", n)[j]
 
 
 def derive() -> tuple[Chain, Chain]:
-    rule = (
-        Chain(Var(c * X))
-        .then(E((c * X) ** 2) - E(c * X) ** 2, "definition", algebra)
-        .then(c**2 * E(X**2) - c**2 * E(X) ** 2, "a constant leaves the mean", algebra)
-        .then(c**2 * Var(X), "definition, read backwards", algebra)
+    rule = Chain(Var(c * X)).through(
+        (E((c * X) ** 2) - E(c * X) ** 2, "definition", algebra),
+        (c**2 * E(X**2) - c**2 * E(X) ** 2, "a constant leaves the mean", algebra),
+        (c**2 * Var(X), "definition, read backwards", algebra),
     )
     of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
-    of_score = (
-        Chain(Var(c * score), name="score", title="Of a score")
-        .then(c**2 * Var(score), "the rule", earlier(rule, {X: score}))
-        .then(c**2 * d * of_product, "products of different components are independent", moments(GENERAL))
+    of_score = Chain(Var(c * score), name="score", title="Of a score").through(
+        (c**2 * Var(score), "the rule", earlier(rule, {X: score})),
+        (c**2 * d * of_product, "products of different components are independent", moments(GENERAL)),
     )
     return rule, of_score
 

@@ -17,19 +17,17 @@ def derive() -> tuple[Chain, ...]:
     of_gap = E(smaller.subs(x, row.subs(j, 1) - row.subs(j, 2)))
     two, normal = substitute({n: 2, j: 1, l: 2}), cited("normal combination", laws=NORMAL_ROWS)
     title = "The mean of the smaller weight as an integral over the gap"
-    mean = (
-        Chain(E(Min(Softmax(row, j), Softmax(row.subs(j, l), l))), name="mean", title=title)
-        .then(of_gap, "of two keys it depends on the gap alone", two)
-        .then(Integral(smaller * density, over), r"the gap is normal with variance $2\sigma^2$", normal)
-        .then(Integral(2 * lower * density, sizes), "either key may lead by its size", numerically())
+    mean = Chain(E(Min(Softmax(row, j), Softmax(row.subs(j, l), l))), name="mean", title=title).through(
+        (of_gap, "of two keys it depends on the gap alone", two),
+        (Integral(smaller * density, over), r"the gap is normal with variance $2\sigma^2$", normal),
+        (Integral(2 * lower * density, sizes), "either key may lead by its size", numerically()),
     )
     missing = at_most(Integral(2 * lower * (peak - density), sizes))
     primitive, most = -2 * peak * log(1 + exp(-x)), "the density of the gap is largest at 0"
-    bound = (
-        Chain(mean.start)
-        .then(mean.end, "averaged over the gap", earlier(mean))
-        .then(Integral(2 * lower * peak, sizes), most, missing, "≤")
-        .then(log(2) / (sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", integral(primitive))
+    bound = Chain(mean.start).through(
+        (mean.end, "averaged over the gap", earlier(mean)),
+        (Integral(2 * lower * peak, sizes), most, missing, "≤"),
+        (log(2) / (sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", integral(primitive)),
     )
     means = {"largest": score, "largest-scaled": score / sqrt(d)}
     rows = (of_queries(E(Largest(Softmax(scores, j), j)), name) for name, scores in means.items())

@@ -19,17 +19,15 @@ def derive() -> tuple[Chain, ...]:
     )
     density, over = PEAK * exp(-(x**2) / (4 * sigma**2)), (x, -oo, oo)
     normal = cited("normal combination", laws=NORMAL_ROWS)
-    mean = (
-        Chain(E(p * (1 - p)), name="mean", title="The mean as an integral over the gap")
-        .then(E(SLOPE.subs(x, GAP)), "of two keys it depends on the gap alone", substitute({n: 2, j: 1}))
-        .then(Integral(SLOPE * density, over), r"the gap is normal with variance $2\sigma^2$", normal)
+    mean = Chain(E(p * (1 - p)), name="mean", title="The mean as an integral over the gap").through(
+        (E(SLOPE.subs(x, GAP)), "of two keys it depends on the gap alone", substitute({n: 2, j: 1})),
+        (Integral(SLOPE * density, over), r"the gap is normal with variance $2\sigma^2$", normal),
     )
     missing = at_most(Integral(SLOPE * (PEAK - density), over))
-    bound = (
-        Chain(mean.start)
-        .then(mean.end, "averaged over the gap", earlier(mean))
-        .then(Integral(SLOPE * PEAK, over), "the density of the gap is largest at 0", missing, "≤")
-        .then(PEAK, "the slope integrates to its rise, from 0 to 1", integral(PEAK / (1 + exp(-x))))
+    bound = Chain(mean.start).through(
+        (mean.end, "averaged over the gap", earlier(mean)),
+        (Integral(SLOPE * PEAK, over), "the density of the gap is largest at 0", missing, "≤"),
+        (PEAK, "the slope integrates to its rise, from 0 to 1", integral(PEAK / (1 + exp(-x)))),
     )
     return logistic, mean, bound
 

@@ -12,10 +12,9 @@ FIRST, SECOND = s[a, 1], s[a, 2]
 
 
 def derive() -> Chain:
-    return (
-        Chain(Softmax(FIRST, 1))
-        .then(exp(FIRST) / (exp(FIRST) + exp(SECOND)), "the definition for two keys", substitute({n: 2}))
-        .then(1 / (1 + exp(SECOND - FIRST)), "above and below over the first exponential", algebra)
+    return Chain(Softmax(FIRST, 1)).through(
+        (exp(FIRST) / (exp(FIRST) + exp(SECOND)), "the definition for two keys", substitute({n: 2})),
+        (1 / (1 + exp(SECOND - FIRST)), "above and below over the first exponential", algebra),
     )
 
 
