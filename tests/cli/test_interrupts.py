@@ -61,7 +61,7 @@ def is_interrupted(ended: Ended, number: int = signal.SIGINT) -> None:
 def test_ctrl_c_while_deriving(reports: Path, claim_file: Write) -> None:
     """SymPy may take as long as it likes; it is interrupted in the middle."""
     endless = "[Var(n * score).definition.expand() for n in range(1, 10**8)]"
-    path = claim_file(("    return (\n", f"    {MARK}\n    {endless}\n    return (\n"))
+    path = claim_file(("    return Chain", f"    {MARK}\n    {endless}\n    return Chain"))
     process = begin("report", "doubled-keys", "--claims", path, "--out", reports)
     is_interrupted(interrupted(process, "now", 0.2))
 
