@@ -5,53 +5,34 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from verify.version import __version__
+from verify.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from verify.api import list_claims, reproduce, run
-    from verify.auditing.audit import audit
-    from verify.auditing.comparing import compare_recordings
-    from verify.auditing.probe import Probe, parametrize_probes, probe
-    from verify.auditing.record import record
-    from verify.citing.lookup import values
-    from verify.citing.reproducing import Reproduction
-    from verify.engine.asking import Answer, ask
-    from verify.errors import VerifyError
-    from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
-    from verify.evidence.audits import AuditRecord
-    from verify.evidence.comparisons import ComparisonRecord
-    from verify.evidence.load import json_schema, load, load_audit
-    from verify.report.write import render
-    from verify.spec.claim import Claim
-
-__all__ = [
-    "Answer",
-    "AuditRecord",
-    "Check",
-    "Claim",
-    "ClaimRecord",
-    "ComparisonRecord",
-    "ControlRecord",
-    "Probe",
-    "Reproduction",
-    "RunRecord",
-    "VerifyError",
-    "__version__",
-    "ask",
-    "audit",
-    "compare_recordings",
-    "json_schema",
-    "list_claims",
-    "load",
-    "load_audit",
-    "parametrize_probes",
-    "probe",
-    "record",
-    "render",
-    "reproduce",
-    "run",
-    "values",
-]
+    from verify.api import list_claims as list_claims
+    from verify.api import reproduce as reproduce
+    from verify.api import run as run
+    from verify.auditing.audit import audit as audit
+    from verify.auditing.comparing import compare_recordings as compare_recordings
+    from verify.auditing.probe import Probe as Probe
+    from verify.auditing.probe import parametrize_probes as parametrize_probes
+    from verify.auditing.probe import probe as probe
+    from verify.auditing.record import record as record
+    from verify.citing.compare import Reproduction as Reproduction
+    from verify.citing.lookup import values as values
+    from verify.engine.asking import Answer as Answer
+    from verify.engine.asking import ask as ask
+    from verify.errors import VerifyError as VerifyError
+    from verify.evidence import Check as Check
+    from verify.evidence import ClaimRecord as ClaimRecord
+    from verify.evidence import ControlRecord as ControlRecord
+    from verify.evidence import RunRecord as RunRecord
+    from verify.evidence.audits import AuditRecord as AuditRecord
+    from verify.evidence.comparisons import ComparisonRecord as ComparisonRecord
+    from verify.evidence.load import json_schema as json_schema
+    from verify.evidence.load import load as load
+    from verify.evidence.load import load_audit as load_audit
+    from verify.report.write import render as render
+    from verify.spec.claim import Claim as Claim
 
 _NAMES = {
     "verify.engine.asking": "Answer ask",
@@ -59,7 +40,7 @@ _NAMES = {
     "verify.evidence": "Check ClaimRecord ControlRecord RunRecord",
     "verify.spec.claim": "Claim",
     "verify.evidence.comparisons": "ComparisonRecord",
-    "verify.citing.reproducing": "Reproduction",
+    "verify.citing.compare": "Reproduction",
     "verify.errors": "VerifyError",
     "verify.auditing.audit": "audit",
     "verify.auditing.comparing": "compare_recordings",
@@ -71,6 +52,7 @@ _NAMES = {
     "verify.report.write": "render",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = list(_HOME)
 
 
 def __dir__() -> list[str]:

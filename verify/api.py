@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify import defaults
-from verify.citing.reproducing import Reproduction, missing, reproduction
+from verify.citing.compare import Reproduction, missing, reproduction
 from verify.engine import runner
 from verify.engine.catalogue import ClaimSpecifier, Entry, choose, look_up, numbers
 from verify.engine.sources import read_sources

@@ -144,8 +144,9 @@ def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
     if check.blocks:
         level = numbers.level(check.level)
         result += f" (standard error), simultaneous interval {shown.interval} at level {level}"
-        alone, _ = check_texts(check).get(":interval95", ("", ()))
-        result += f", 95% interval {alone}" if alone else ""
+        match check_texts(check).get(":interval95"):
+            case (alone, _):
+                result += f", 95% interval {alone}"
         result += f", n = {numbers.count(check.draws)} in {numbers.count(check.blocks)} blocks"
     wanted = words.predicted(check, check.standard_error)
     result += f"; predicted {wanted}, tolerance {plain(words.tolerance_text(check, with_kind=False))}"
@@ -194,6 +195,13 @@ def place_in_report(address: str, stem: str, anchor: str) -> str:
     return f"{address}#{quote(anchor)}"
 
 
+def link_to(report: str, anchor: str, depth: int) -> str:
+    """Return the address of a place in a report; a relative one counts from the folder ``depth`` above."""
+    address = place_in_report(report, "report", anchor)
+    is_relative = "://" not in address and not address.startswith(("/", "#"))
+    return "../" * depth + address.removeprefix("./") if is_relative else address
+
+
 # How text and prose are escaped, and a title, code and links are set.
 _STYLES: dict[str, tuple[Callable[[str], str], Callable[[str], str], str, str, str]] = {
     "latex": (escapes.for_tex, escapes.prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
@@ -230,32 +238,30 @@ def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
     return before, cited.key, between, result, after if result else after.removeprefix(". ")
 
 
-def _fields(
-    cited: Citation, prose: Callable[[str], str], text: Callable[[str], str], digits: int = 64
-) -> tuple[str, str, list[str], str, str]:
-    """Return what a reference manager takes: title, note, authors, version, and the source's address."""
-    record, run = cited.record, f"audited {creation(cited.record):%Y-%m-%d}"
-    made = text(words.capitalised(origin(record)))
+def _title_and_note(
+    cited: Citation, prose: Callable[[str], str], text: Callable[[str], str], digits: int
+) -> tuple[str, str]:
+    """Return what a reference manager shows: what is cited, and its result, run and digest."""
     result = f"{words.capitalised(prose(cited.what))}: {text(cited.result)}. " if cited.result else ""
+    made = text(words.capitalised(origin(cited.record)))
     note = f"{result}{cited.judged}. {made}, digest {cited.digest[:digits]}"
-    if isinstance(record, RunRecord):
-        run = f"seed {record.run.settings.seed}, profile {record.run.settings.profile}"
-    version = text(f"{record.tool.version} ({run}, digest {cited.digest[:12]})")
-    # The tool's pyproject.toml may name the address of its source.
+    return f"sdpa-verify, {cited.label}: {prose(cited.title)}", note
+
+
+def _source() -> str:
+    """Return the address of the tool's source, if its pyproject.toml names one."""
     urls: list[str] = []
     with contextlib.suppress(PackageNotFoundError):
         urls = metadata("sdpa-verify").get_all("Project-URL") or []
-    source = next((url.partition(", ")[2] for url in urls if url.startswith("Repository, ")), "")
-    title = f"sdpa-verify, {cited.label}: {prose(cited.title)}"
-    return title, note, [text(author) for author in cited.authors], version, source
+    return next((url.partition(", ")[2] for url in urls if url.startswith("Repository, ")), "")
 
 
 def _bibtex(cited: Citation) -> str:
     # Styles set the note as it is, with all of a digest's digits in one word.
-    title, note, authors, _, source = _fields(cited, escapes.prose_for_tex, escapes.for_tex, 12)
-    url, made = f", \\url{{{source}}}" if source else "", creation(cited.record)
+    title, note = _title_and_note(cited, escapes.prose_for_tex, escapes.for_tex, 12)
+    url, made = f", \\url{{{source}}}" if (source := _source()) else "", creation(cited.record)
     fields = {
-        "author": " and ".join(f"{{{author}}}" for author in authors),
+        "author": " and ".join(f"{{{escapes.for_tex(author)}}}" for author in cited.authors),
         "title": f"{{{title}}}",
         "year": f"{made:%Y}",
         "howpublished": f"Software, version {escapes.for_tex(cited.record.tool.version)}{url}",
@@ -269,20 +275,23 @@ def _bibtex(cited: Citation) -> str:
 
 def _csl_json(cited: Citation) -> str:
     """Return a list of one item in CSL-JSON, which reference managers and Pandoc read."""
-    title, note, authors, version, source = _fields(cited, plain, str)
-    made = creation(cited.record)
+    title, note = _title_and_note(cited, plain, str, 64)
+    record, made = cited.record, creation(cited.record)
+    run = f"audited {made:%Y-%m-%d}"
+    if isinstance(record, RunRecord):
+        run = f"seed {record.run.settings.seed}, profile {record.run.settings.profile}"
     item = {
         "id": f"sdpa-verify:{cited.key}",
         "type": "software",
         "title": title,
-        "author": [{"literal": author} for author in authors],
+        "author": [{"literal": author} for author in cited.authors],
         "issued": {"date-parts": [[made.year, made.month, made.day]]},
         # Styles print the version, few the note.
-        "version": version,
+        "version": f"{record.tool.version} ({run}, digest {cited.digest[:12]})",
         "note": note,
         "URL": cited.url,
         "DOI": cited.doi,
-        "source": source,
+        "source": _source(),
     }
     present = {name: value for name, value in item.items() if value}
     return json.dumps([present], ensure_ascii=False, indent=2)

@@ -1,4 +1,4 @@
-"""How a run differs from an earlier one: verdicts, outcomes, keys, values and settings.
+"""How a run differs from an earlier one, or from itself made again: verdicts, keys, values and settings.
 
 Intervals are simultaneous: except with probability of at most the family-wise error rate, all intervals of a
 run contain their true values. So in two runs of the same truth a pair of intervals is disjoint with
@@ -7,17 +7,22 @@ the two are disjoint; that sum is the family-wise error rate of this word, over 
 computed, or drawn by the same seed in the same number, has to be equal to ten digits.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from verify.citing.lookup import by_key
 from verify.citing.values import SOURCE, Part, Value, record_digest
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
-from verify.evidence.load import origin
+from verify.evidence.load import digest, origin
 from verify.evidence.words import badge
 from verify.text import numbers
 from verify.text.latex import Prose, plain
+from verify.text.numbers import counted
+from verify.version import __version__
 
 _DIGITS = 1e-9
 """What may differ in numbers that are equal to ten digits, as a share of the largest that belongs to them."""
@@ -25,10 +30,13 @@ _DIGITS = 1e-9
 _HOW = ("block", "drawn in")
 """The settings of a cell that say how it is drawn: its truth does not depend on them."""
 
-APART = "intervals apart"
+_APART = "intervals apart"
 """Why a value is known to have moved whatever draws it is of."""
 
-_NAMED = 12  # this many keys are named in a line before the others are counted
+_DECIDE_DIGITS = ("python", "linear algebra", "numpy", "scipy", "sympy")
+"""Parts of the environment on which the last digits of a result depend."""
+
+_NAMED = 12  # this many keys or differences are named before the others are counted
 
 
 class Change(NamedTuple):
@@ -83,14 +91,20 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
         if why:
             quantity = what or getattr(after[key].part, "what", "")
             then, now = before[key].text, after[key].text
-            if then == now:  # to the digits that their errors allow
-                then, now = _in_full(before[key]), _in_full(after[key])
+            if then == now:
+                # To the digits that their errors allow; so all digits are shown.
+                parts = before[key].part, after[key].part
+                then, now = (repr(getattr(part, "estimate", getattr(part, "value", None))) for part in parts)
             moved.append(Change(key, Prose(quantity), then, now, why))
     was, is_now = _settings(old), _settings(new)
+    earlier, later = (
+        f"sdpa-verify {run.tool.version}, {origin(run)}, digest {record_digest(run)[:12]}"
+        for run in (old, new)
+    )
     digests = [{(claim.id, claim.digest) for claim in run.claims} for run in (old, new)]
     return Changes(
-        earlier=_name(old),
-        later=_name(new),
+        earlier=earlier,
+        later=later,
         verdicts=tuple(change for change in turned if not change.key.startswith(f"{SOURCE}.")),
         statements=tuple(change for change in turned if change.key.startswith(f"{SOURCE}.")),
         moved=tuple(moved),
@@ -115,38 +129,28 @@ def _moved(old: Part | None, new: Part | None, *, same_seed: bool) -> tuple[str,
         return "computed otherwise" if abs(old.value - new.value) > noise else "", False
     if not isinstance(old, Check) or not isinstance(new, Check):
         return "", False
-    (of, drawn), (new_of, new_drawn) = _drawn(old), _drawn(new)
+    both = (old, new)
+    # What a check is of, and then how that was drawn.
+    of, new_of = (
+        (check.quantity, check.method, check.relation, check.cell | dict.fromkeys(_HOW, "")) for check in both
+    )
+    drawn, new_drawn = (
+        (check.looks, check.blocks, check.draws, *map(check.cell.get, _HOW)) for check in both
+    )
     if of != new_of:
         return "of another quantity or other settings", False
     is_exact = new.method == "exact"
     is_redrawn = not is_exact and (not same_seed or drawn != new_drawn)
-    both = (old, new)
     sizes = [abs(size) for check in both for size in (*check.interval, check.estimate, check.prediction)]
     # An exact check allows for rounding in place of 0.
     rounding = max(check.tolerance * (is_exact and check.prediction == 0) for check in both)
     noise = _DIGITS * max(sizes) + rounding
     (low, high), (new_low, new_high) = old.interval, new.interval
     if not is_exact and max(low - new_high, new_low - high) > noise:
-        return APART, is_redrawn
+        return _APART, is_redrawn
     if not is_redrawn and abs(old.estimate - new.estimate) > noise:
         return "computed otherwise" if is_exact else "otherwise of the same draws", False
     return "another prediction" if abs(old.prediction - new.prediction) > noise else "", is_redrawn
-
-
-def _in_full(value: Value) -> str:
-    """Return the number of a check or a fact with all its digits."""
-    return repr(getattr(value.part, "estimate", getattr(value.part, "value", None)))
-
-
-def _drawn(check: Check) -> tuple[object, object]:
-    """Return what a check is of, and how that was drawn."""
-    cell = check.cell | dict.fromkeys(_HOW, "")
-    how = [check.cell.get(name) for name in _HOW]
-    return (check.quantity, check.method, check.relation, cell), (check.looks, check.blocks, check.draws, how)
-
-
-def _name(run: RunRecord) -> str:
-    return f"sdpa-verify {run.tool.version}, {origin(run)}, digest {record_digest(run)[:12]}"
 
 
 def _alone(known: Mapping[str, Value], others: Mapping[str, Value]) -> tuple[str, ...]:
@@ -223,3 +227,79 @@ def to_json(changes: Changes) -> str:
 
 FORMS: dict[str, Callable[[Changes], str]] = {"json": to_json, "text": to_text}
 """The forms by their names."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The comparison of a run with the same run made again.
+
+    Attributes:
+        claims: The ids of the claims that were run again.
+        identical: How many of them have the digest that the file says.
+        differences: What came out otherwise, with its key, verdicts first.
+        missing: Parts of the run's environment that are not here, a sentence each.
+        digest: The digest of the claims that were made again.
+        explained: Whether what is missing may be why: no verdict is another, no value beyond both intervals.
+    """
+
+    claims: tuple[str, ...]
+    identical: int
+    differences: tuple[Change, ...]
+    missing: tuple[str, ...]
+    digest: str
+    explained: bool
+
+    @property
+    def exit_status(self) -> int:
+        """0 if identical; 3 if a missing environment may be why it is not, or nothing was run; else 1."""
+        if self.claims and self.identical == len(self.claims):
+            return 0
+        return 3 if self.explained or not self.claims else 1
+
+    def __str__(self) -> str:
+        """Return its words, a line for each difference."""
+        lines = [f"missing here: {what}" for what in self.missing]
+        for key, _, before, now, why in self.differences[:_NAMED]:
+            lines.append(f"{key}: {before} → {now}{f' ({why})' if why else ''}")
+        if len(self.differences) > _NAMED:
+            lines.append(f"and {counted(len(self.differences) - _NAMED, 'difference')} more")
+        if self.exit_status == 0:
+            lines.append(f"identical: {counted(len(self.claims), 'claim')}, digest {self.digest[:16]}")
+        elif self.claims:
+            lines.append(f"{self.identical} of {counted(len(self.claims), 'claim')} identical")
+        else:
+            lines.append("nothing could be run again")
+        return "\n".join(lines)
+
+
+def missing(record: RunRecord, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the parts of the environment that decide the last digits and differ from those of a run."""
+    if record.tool.version != __version__:
+        yield f"sdpa-verify {record.tool.version}; this is {__version__}"
+    for name in _DECIDE_DIGITS:
+        before, here = record.run.environment.get(name, ""), environment.get(name, "")
+        if before and before != here:
+            yield f"{name} {before}; here it is {here or 'not installed'}"
+
+
+def reproduction(before: RunRecord, now: RunRecord, lacking: tuple[str, ...]) -> Reproduction:
+    """Return how the claims of a run came out ``now``; ``lacking`` is what is missing here."""
+    bare = {"sources": (), "statements": ()}
+    recorded = {claim.id: claim for claim in before.claims}
+    old = before.model_copy(update={"claims": tuple(recorded[claim.id] for claim in now.claims), **bare})
+    changes = compare(old, now.model_copy(update=bare))
+    named = [*changes.verdicts, *changes.moved]
+    named += [Change(key, Prose(""), "there", "gone") for key in changes.gone]
+    named += [Change(key, Prose(""), "none", "new") for key in changes.come]
+    explained = bool(lacking) and not (changes.verdicts or changes.gone or changes.come)
+    identical = 0
+    for claim, again in zip(old.claims, now.claims, strict=True):
+        # The digest of a file may have been left when a value was changed.
+        if claim.digest == again.digest == claim.sealed().digest:
+            identical += 1
+        elif not any(change.key.partition(".")[0] == claim.id for change in named):
+            # A digest also covers texts, controls, figures and lines of the derivation.
+            named.append(Change(claim.id, Prose(""), claim.digest[:12], again.digest[:12], "another digest"))
+    explained = explained and not any(change.why == _APART for change in named)
+    names = tuple(claim.id for claim in now.claims)
+    return Reproduction(names, identical, tuple(named), lacking, digest(now), explained)

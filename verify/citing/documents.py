@@ -7,12 +7,14 @@ compared with the value, and none is written. An exported file is a quotation as
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import glob
 import json
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +29,8 @@ from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
 from verify.files.writing import is_read_only, write_together
+from verify.text.escapes import one_line
+from verify.text.numbers import counted
 
 _MADE = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
 """Folders of what is made or installed, which hold no documents."""
@@ -40,6 +44,7 @@ def find_documents(paths: Sequence[Path]) -> list[Path]:
     """
     files: list[Path] = []
     for path in paths:
+        inside, problem = [path], ""
         if path.is_dir():
             inside, problem = _within(path), "holds no document that can be checked; give another"
         elif glob.has_magic(str(path)) and not path.exists():
@@ -47,8 +52,6 @@ def find_documents(paths: Sequence[Path]) -> list[Path]:
             names = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute patterns
             inside = [Path(name) for name in names if Path(name).is_file()]
             problem = "no file fits this pattern; correct it"
-        else:
-            inside, problem = [path], ""
         if not inside:
             raise CitationError(f"{path}: {problem}")
         files += inside
@@ -69,11 +72,11 @@ def _within(folder: Path) -> list[Path]:
 
 
 def _is_export(path: Path) -> bool:
-    try:
-        is_ours = path.suffix.lower() in SUFFIXES
-        return is_ours and exported_by(path, head(path, HEAD_SIZE).decode(errors="replace")) is not None
-    except (OSError, ValueError):
-        return False
+    is_ours = False
+    with contextlib.suppress(OSError, ValueError):
+        start = head(path, HEAD_SIZE) if path.suffix.lower() in SUFFIXES else b""
+        is_ours = exported_by(path, start.decode(errors="replace")) is not None
+    return is_ours
 
 
 @dataclass
@@ -102,13 +105,9 @@ class Document:
 
     path: Path
     text: str
+    language: Language
     quotes: tuple[Quote, ...] = ()
     problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def language(self) -> Language:
-        """The language that its name stands for."""
-        return language_of(self.path)
 
     def add(self, quote: Quote, kind: str, what: str, new: str | None = None) -> None:
         """Add a problem with a quotation."""
@@ -133,6 +132,8 @@ class Document:
         return "".join([*parts, self.text[end:]])
 
 
+_FILE = re.compile(rf"(?<![\w./-])[\w.-][\w./-]{{0,250}}(?:{'|'.join(map(re.escape, SUFFIXES))})(?![\w.])")
+_INPUT = re.compile(r"\\(?:input|include)\s*+\{ *+([\w./-]{1,250})")
 _WANTED = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
 _DOCUMENT = InputKind(16 * MEGABYTE, CitationError, _WANTED)
 
@@ -156,12 +157,17 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         text = read_text(path, _DOCUMENT)
         if "\0" in text:
             raise CitationError(f"{path}: is not a text file; {_WANTED}")
-        document = documents[os.path.realpath(path)] = Document(path, text)
+        document = documents[os.path.realpath(path)] = Document(path, text, language_of(path))
         if by := exported_by(path, text):
             _judge_export(document, record, *by)
             continue
+        # What it names, or reads in TeX and Quarto, is checked after it.
+        shown = document.language.code(text)
+        names = [*_FILE.findall(shown), *(f"{name}.tex" for name in _INPUT.findall(shown))]
+        names += ["_variables.yml"] * ("{{< var " in shown)
+        beside = (path.parent / name for name in dict.fromkeys(names))
+        waiting += filter(_is_export, beside)
         document.quotes = tuple(quotes_in(path, text, known))
-        waiting += _exports_of(document)
         for quote in document.quotes:
             for fault in faults_of(known, quote):
                 document.add(quote, *fault)
@@ -169,20 +175,6 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         if strict:
             _judge_outside(document, known)
     return list(documents.values())
-
-
-_FILE = re.compile(rf"(?<![\w./-])[\w.-][\w./-]{{0,250}}(?:{'|'.join(map(re.escape, SUFFIXES))})(?![\w.])")
-_INPUT = re.compile(r"\\(?:input|include)\s*+\{ *+([\w./-]{1,250})")
-
-
-def _exports_of(document: Document) -> Iterator[Path]:
-    """Yield the exported files and badges beside a document that it names or, in TeX and Quarto, reads."""
-    text = document.language.code(document.text)
-    names = [*_FILE.findall(text), *(f"{name}.tex" for name in _INPUT.findall(text))]
-    names += ["_variables.yml"] * ("{{< var " in text)
-    for name in dict.fromkeys(names):
-        if _is_export(document.path.parent / name):
-            yield document.path.parent / name
 
 
 def _judge_export(document: Document, record: Evidence, command: str, digest: str) -> None:
@@ -285,3 +277,62 @@ def _unquoted(number: Number, values: Collection[Value]) -> tuple[str, str] | No
         return None
     what = f"{number.value:f} stands outside markers and is not {shortened(value.text)}; correct or quote it"
     return value.key, what
+
+
+def left(documents: Sequence[Document]) -> list[Problem]:
+    """Return the problems that still are, document by document."""
+    return [problem for document in documents for problem in document.problems if not problem.is_fixed]
+
+
+def _address(path: Path) -> str:
+    """Return a file's path from the present folder where it is inside, with solidi on every system."""
+    inside = os.path.relpath(path)
+    return str(path if inside.startswith("..") else inside).replace(os.sep, "/")
+
+
+def changes(documents: Sequence[Document]) -> str:
+    """Return what ``--write`` would change as a unified diff, which ``patch`` and ``git apply`` take."""
+    parts: list[str] = []
+    for document in documents:
+        name = _address(document.path)
+        before, after = (text.splitlines(keepends=True) for text in (document.text, document.fixed()))
+        for line in difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"):
+            parts += [line] if line.endswith("\n") else [line, "\n\\ No newline at end of file\n"]
+    return "".join(parts)
+
+
+def _as_text(documents: Sequence[Document], origin: str) -> str:
+    lines, empty = [str(problem) for document in documents for problem in document.problems], 0
+    for document in documents:
+        fixed = sum(problem.is_fixed for problem in document.problems)
+        stale = len(document.problems) - fixed
+        counts = [f"{fixed} fixed"] * bool(fixed) + [f"{stale} stale or wrong"] * bool(stale)
+        if document.quotes or counts:
+            quotes = counted(len(document.quotes), "quotation")
+            lines.append(f"{document.path}: {quotes}, {', '.join(counts) or 'all current'}")
+        else:
+            empty += 1
+    lines += [f"{empty} document{' quotes' if empty == 1 else 's quote'} nothing"] * bool(empty)
+    lines.append(f"compared with the results of {origin}")
+    if any(problem.new is not None for problem in left(documents)):
+        lines.append("`sdpa-verify check-docs --write FILE...` updates what is stale")
+    return "\n".join(lines)
+
+
+def _as_github(documents: Sequence[Document], origin: str) -> str:
+    """Return a line for each problem that is left, and one for all."""
+
+    def message(text: str) -> str:
+        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+    lines = []
+    for problem in left(documents):
+        file = message(_address(problem.path)).replace(":", "%3A").replace(",", "%2C")
+        place = f"file={file},line={problem.quote.line},title=sdpa-verify {problem.kind}"
+        lines.append(f"::error {place}::{message(f'{problem.quote.key}: {problem.what}')}")
+    count = f"{len(lines)} stale or wrong, compared with the results of {one_line(origin)}"
+    return "\n".join([*lines, f"::notice title=sdpa-verify::{message(count)}"])
+
+
+FORMS: dict[str, Callable[[Sequence[Document], str], str]] = {"github": _as_github, "text": _as_text}
+"""The forms by their names: functions of the documents and of which results these were compared with."""

@@ -6,7 +6,7 @@ of a badge, `verify.citing.documents` finds out whether it is stale.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from verify.citing.languages import LATEX
@@ -58,24 +58,6 @@ _MACROS = r"""% \verify{KEY} is a value in text or formula; \verifynum{KEY} its 
 """
 
 
-def tables(values: Iterable[Value]) -> tuple[dict[str, str], dict[str, int | float]]:
-    """Return the values' texts as printed and, of those that have exactly one, their numbers.
-
-    Both are by the keys as every language takes names: ``score-variance.slope:estimate`` is
-    ``score_variance_slope_estimate``.
-    """
-    texts: dict[str, str] = {}
-    numbers: dict[str, int | float] = {}
-    for value in values:
-        name = re.sub(r"^(?=\d)|\W", "_", value.key, flags=re.ASCII)
-        while name in texts:
-            name += "_"  # a check may have the name of a part
-        texts[name] = value.text
-        if (bare := bare_number(value)) is not None:
-            numbers[name] = float(bare) if re.search(r"[.e]", bare) else int(bare)
-    return texts, numbers
-
-
 def exported(record: Evidence, names: Sequence[str], form: str) -> str:
     """Return the text of a file with the values that ``names`` stand for, all if there is none.
 
@@ -92,10 +74,19 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
         lines = [f"% {head}\n{_MACROS}"]
         for value in values:
             lines.append(f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n")
-            if number := bare_number(value):
-                lines.append(f"\\verifynumber{{{value.key}}}{{{number}}}%\n")
+            if bare := bare_number(value):
+                lines.append(f"\\verifynumber{{{value.key}}}{{{bare}}}%\n")
         return "".join(lines)
-    texts, numbers = tables(values)
+    texts: dict[str, str] = {}
+    numbers: dict[str, int | float] = {}
+    for value in values:
+        # As every language takes names: score-variance.slope:estimate is score_variance_slope_estimate.
+        name = re.sub(r"^(?=\d)|\W", "_", value.key, flags=re.ASCII)
+        while name in texts:
+            name += "_"  # a check may have the name of a part
+        texts[name] = value.text
+        if (bare := bare_number(value)) is not None:
+            numbers[name] = float(bare) if re.search(r"[.e]", bare) else int(bare)
     about = {"written_by": head, "date": f"{creation(record):%Y-%m-%d}", "digest": digest}
     content = {"about": about, "texts": texts, "numbers": numbers}
     # JSON is YAML, too; but that of old would read 6e-05 as text, unlike 6.0e-05.

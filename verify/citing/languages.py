@@ -74,6 +74,12 @@ class Passage(NamedTuple):
         return CitationError(f"{self.path}:{line}: {what}")
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
+)
+
+
 def passages(path: Path, text: str) -> Iterator[Passage]:
     """Yield the texts of a file: of a notebook its cells, of any other the whole.
 
@@ -81,41 +87,30 @@ def passages(path: Path, text: str) -> Iterator[Passage]:
         CitationError: a notebook is no JSON, or has no list of cells.
     """
     language = language_of(path)
-    if language is NOTEBOOK:
-        try:
-            yield from _cells(path, text)
-        except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
-            what = "is not a notebook, which is JSON with a list of cells; save it again"
-            raise CitationError(f"{path}: {what}") from error
-    else:
+    if language is not NOTEBOOK:
         yield Passage(path, text, text, range(len(text)), range(1, len(text) + 1), language)
-
-
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
-_CHARACTER = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
-)
-
-
-def _cells(path: Path, text: str) -> Iterator[Passage]:
-    """Yield the source of each cell of a notebook, with where its characters stand in the file."""
+        return
     strings = list(_STRING.finditer(text))
     numbers = iter(range(len(strings)))
-    json.loads(text)
 
     def named(table: dict[str, Any]) -> dict[str, Any]:
         return {json.loads(strings[int(number)][0]): inner for number, inner in table.items()}
 
-    # The same JSON with the number of each string in its place says where the strings are.
-    whole = json.loads(_STRING.sub(lambda _: f'"{next(numbers)}"', text))
-    for cell in [named(cell) for cell in named(whole)["cells"]]:
-        is_code = json.loads(strings[int(cell["cell_type"])][0]) == "code"
-        source = cell["source"] if isinstance(cell["source"], list) else [cell["source"]]
-        spans = [strings[int(number)].span() for number in source]
-        signs = [sign for start, end in spans for sign in _CHARACTER.finditer(text, start + 1, end - 1)]
-        shown = "".join(sign[0] if sign[0][0] != "\\" else json.loads(f'"{sign[0]}"') for sign in signs)
-        starts, ends = [sign.start() for sign in signs], [sign.end() for sign in signs]
-        yield Passage(path, text, shown, starts, ends, PYTHON if is_code else MARKDOWN, is_code)
+    try:
+        json.loads(text)
+        # The same JSON with the number of each string in its place says where the strings are.
+        whole = json.loads(_STRING.sub(lambda _: f'"{next(numbers)}"', text))
+        for cell in map(named, named(whole)["cells"]):
+            is_code = json.loads(strings[int(cell["cell_type"])][0]) == "code"
+            source = cell["source"] if isinstance(cell["source"], list) else [cell["source"]]
+            spans = [strings[int(number)].span() for number in source]
+            signs = [sign for start, end in spans for sign in _CHARACTER.finditer(text, start + 1, end - 1)]
+            shown = "".join(sign[0] if sign[0][0] != "\\" else json.loads(f'"{sign[0]}"') for sign in signs)
+            starts, ends = [sign.start() for sign in signs], [sign.end() for sign in signs]
+            yield Passage(path, text, shown, starts, ends, PYTHON if is_code else MARKDOWN, is_code)
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
+        what = "is not a notebook, which is JSON with a list of cells; save it again"
+        raise CitationError(f"{path}: {what}") from error
 
 
 def blank(text: str) -> str:
@@ -165,17 +160,9 @@ def _without_markdown_code(text: str) -> str:
     return blanked(_SHOWN_AS_IT_IS, "".join(lines))
 
 
-def _unbraced(escape: Callable[[str], str], text: str) -> str:
-    # MDX, Vue and Liquid evaluate what a brace begins.
-    return escape(text).replace("{", "&#123;")
-
-
-def _backslashed(text: str) -> str:
-    return re.sub(r"[\\*_`$#@<>\[\]~/]", r"\\\g<0>", text)
-
-
 _HTML, _SLASHES = ("<!--", "-->"), ("/*", "*/")
 _ANGLES = {"<": "&lt;", ">": "&gt;"}
+_BRACE = ("{", "&#123;")  # MDX, Vue and Liquid evaluate what a brace begins
 _RST_ROLE = re.compile(r":verify:`(?P<inside>[^`\n]+)`")
 _MYST_ROLE = re.compile(r"\{verify\}`(?P<inside>[^`\n]+)`")
 
@@ -184,14 +171,14 @@ MARKDOWN = Language(
     role=_MYST_ROLE,
     code=_without_markdown_code,
     signs=_ANGLES,
-    words=partial(_unbraced, for_markdown),
+    words=lambda text: for_markdown(text).replace(*_BRACE),
 )
 HTML = Language(
     (_HTML,),
     code=partial(blanked, _SHOWN_AS_IT_IS),
     power="×10<sup>{}</sup>",
     signs=_ANGLES,
-    words=partial(_unbraced, for_html),
+    words=lambda text: for_html(text).replace(*_BRACE),
 )
 RST = Language((("..", ""), _HTML), role=_RST_ROLE, words=for_rst)
 PYTHON = replace(RST, comments=(("#", ""), ("..", ""), _HTML))
@@ -203,7 +190,11 @@ LATEX = Language(
     formula=r"\ensuremath{{{}}}",
     words=for_tex,
 )
-TYPST = Language((_SLASHES, ("//", "")), power="×10#super[{}]", words=_backslashed)
+TYPST = Language(
+    (_SLASHES, ("//", "")),
+    power="×10#super[{}]",
+    words=lambda text: re.sub(r"[\\*_`$#@<>\[\]~/]", r"\\\g<0>", text),
+)
 PLAIN = Language(
     (_HTML, ("{/*", "*/}"), _SLASHES, ("//", ""), ("#", ""), ("%", ""), ("..", "")),
     role=re.compile(r"(?::verify:|\{verify\})`(?P<inside>[^`\n]+)`"),

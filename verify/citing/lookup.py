@@ -123,9 +123,20 @@ def written(
     Raises:
         CitationError: there is no such form or part, or it does not suit the value.
     """
-    name, spec, sentence = _parsed(form)
+    match = _FORM.fullmatch(form.strip()) if len(form) <= _LONGEST else None
+    options = [option.strip() for option in match["options"].split(",") if option.strip()] if match else []
+    sentence = match["sentence"] if match else None
+    names = [option for option in options if not _SPEC.fullmatch(option)]
+    specs = [option for option in options if option not in names]
+    is_whole = "default" in names or (sentence is not None and bool(names))
+    if len(names) > 1 or len(specs) > 1 or (is_whole and (specs or sentence)) or not (options or sentence):
+        raise CitationError(f"no form {form[:60]!r}; choose {_ALL}")
+    if _GLUED.search(_DECORATION.sub("", sentence or "")):
+        what = "what touches a part makes another number of it; put a word there"
+        raise CitationError(f"form {form[:60]!r}: {what}")
+    spec = "".join(specs)
     if sentence is None:
-        return _part(known, key, name, spec, marked)
+        return _part(known, key, "".join(names), spec, marked)
 
     def part(match: re.Match[str]) -> str:
         own = match["spec"]
@@ -138,22 +149,6 @@ def written(
     return _PART.sub(part, sentence)
 
 
-def _parsed(form: str) -> tuple[str, str, str | None]:
-    """Return the part or ``pm`` that a form names, its digits, and its sentence, None without one."""
-    match = _FORM.fullmatch(form.strip()) if len(form) <= _LONGEST else None
-    options = [option.strip() for option in match["options"].split(",") if option.strip()] if match else []
-    sentence = match["sentence"] if match else None
-    names = [option for option in options if not _SPEC.fullmatch(option)]
-    specs = [option for option in options if option not in names]
-    is_whole = "default" in names or (sentence is not None and bool(names))
-    if len(names) > 1 or len(specs) > 1 or (is_whole and (specs or sentence)) or not (options or sentence):
-        raise CitationError(f"no form {form[:60]!r}; choose {_ALL}")
-    if _GLUED.search(_DECORATION.sub("", sentence or "")):
-        what = "what touches a part makes another number of it; put a word there"
-        raise CitationError(f"form {form[:60]!r}: {what}")
-    return "".join(names), "".join(specs), sentence
-
-
 def _part(
     known: Mapping[str, Value], key: str, name: str, spec: str, marked: Callable[[str, bool], str]
 ) -> str:
@@ -163,11 +158,11 @@ def _part(
     if value is None:
         parts = sorted(other.removeprefix(f"{whole}:") for other in known if other.startswith(f"{whole}:"))
         raise CitationError(f"{key} has no part {name!r}; choose {', '.join(parts)}, or {_ALL}")
-    suits = suiting(known, value)
+    suits, named = suiting(known, value), f"{value.key} is {' '.join(value.text.split())}"
     for option in ("pm" if name == "pm" else "", spec and f".N{spec.lstrip('.0123456789')}"):
         if option and option not in suits:
             choice = ", ".join(("default", *suits, '"a sentence with {text}"'))
-            raise CitationError(f"{_named(value)}, which {spec or name} does not suit; choose {choice}")
+            raise CitationError(f"{named}, which {spec or name} does not suit; choose {choice}")
     if value.is_digest and spec:
         digits = int(spec.removeprefix("."))
         if not _LEAST_DIGEST <= digits <= len(value.text):
@@ -176,7 +171,7 @@ def _part(
     if not spec and name != "pm":
         return marked(value.text, bool(value.figures))
     error = known[f"{whole}:error"].figures if name == "pm" else ()
-    return marked(_numeric(value, error, spec), True)
+    return marked(_numeric(value, error, spec, named), True)
 
 
 def suiting(known: Mapping[str, Value], value: Value) -> tuple[str, ...]:
@@ -194,7 +189,7 @@ def suiting(known: Mapping[str, Value], value: Value) -> tuple[str, ...]:
     return (".Nf", ".Ng", ".Ne", *([".N%"] * (not is_count)), *(["pm"] * has_error))
 
 
-def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str) -> str:
+def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str, named: str) -> str:
     """Return a value's figures, or the first with its standard error, in the digits asked for."""
     figures = (value.figures[0], *error) if error else value.figures
     digits, kind = int(spec.strip(".fe%g") or 0), spec[-1:] or "g"
@@ -208,11 +203,11 @@ def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str) -> str:
         power = max(power, max(rounded, key=abs).adjusted())
     place = finest if not spec else first.adjusted() - digits + 1 if kind == "g" else power - digits
     if place < finest and any(figure.exact != figure.printed for figure in figures):
-        raise CitationError(f"{_named(value)} and has no more digits that mean something; ask for fewer")
+        raise CitationError(f"{named} and has no more digits that mean something; ask for fewer")
     for figure in figures if error else figures[:1]:
         is_lost = figure.exact and not numbers.rounded(figure.exact, place, _MODES[figure.rounding])
         if is_lost and figure.rounding != "down" and (figure.printed or place > finest):
-            raise CitationError(f"{_named(value)}, of which this leaves 0; ask for more digits")
+            raise CitationError(f"{named}, of which this leaves 0; ask for more digits")
     texts = [
         numbers.at(figure.exact.scaleb(-power), place - power, _MODES[figure.rounding]) for figure in figures
     ]
@@ -229,7 +224,3 @@ def own_power(text: str) -> int:
     """Return the power of ten that a value's own text leaves to a factor."""
     match = re.search(f"×10([{RAISED}]+)", text)
     return int(match[1].translate(LOWERED)) if match else 0
-
-
-def _named(value: Value) -> str:
-    return f"{value.key} is {' '.join(value.text.split())}"

@@ -15,21 +15,19 @@ says if it is no longer so.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mkdocs.config import config_options
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, get_plugin_logger
 
+from verify.citing.citations import link_to
 from verify.citing.lookup import by_key
-from verify.citing.markers import Quote, quotes_in
-from verify.citing.quotations import faults_of, link_to
+from verify.citing.markers import quotes_in
+from verify.citing.quotations import faults_of
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present
 from verify.text.escapes import for_html
-
-if TYPE_CHECKING:
-    from verify.citing.values import Value
 
 _LOG = get_plugin_logger("sdpa-verify")
 _ROLE_START, _ROLE_END = "{verify}`", "`"
@@ -73,13 +71,11 @@ class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be insta
                 _LOG.warning("%s: %s: %s", place, quote.key, fault.what)
             start = markdown.rfind(_ROLE_START, end, quote.start)
             if start >= 0 and not markdown[start + len(_ROLE_START) : quote.start].strip():
-                parts += [markdown[end:start], self._shown(value, quote, page)]
+                shown = for_html(quote.quoted or value.text)
+                link = f'<span class="verify">{shown}</span>'
+                if self.config["report"]:
+                    address = for_html(link_to(self.config["report"], value.anchor, page.url.count("/")))
+                    link = f'<a class="verify" title="{for_html(value.key)}" href="{address}">{shown}</a>'
+                parts += [markdown[end:start], link]
                 end = markdown.index(_ROLE_END, quote.end) + len(_ROLE_END)
         return "".join([*parts, markdown[end:]])
-
-    def _shown(self, value: Value, quote: Quote, page: Any) -> str:
-        text = for_html(quote.quoted or value.text)
-        if not self.config["report"]:
-            return f'<span class="verify">{text}</span>'
-        address = link_to(self.config["report"], value, page.url.count("/"))
-        return f'<a class="verify" title="{for_html(value.key)}" href="{for_html(address)}">{text}</a>'

@@ -16,10 +16,11 @@ import json
 import sys
 from typing import Any
 
+from verify.citing.citations import link_to
 from verify.citing.configuration import configuration
 from verify.citing.lookup import by_key
 from verify.citing.markers import Quote, split_role
-from verify.citing.quotations import faults_of, link_to
+from verify.citing.quotations import faults_of
 from verify.errors import CitationError, VerifyError
 from verify.evidence.load import present
 
@@ -31,38 +32,28 @@ _ROLE = {
 _OFFERED = {"name": "sdpa-verify", "author": "The sdpa-verify authors", "license": "MIT", "roles": [_ROLE]}
 
 
-def shown(body: str) -> list[dict[str, Any]]:
-    """Return the nodes that stand in the place of a role.
-
-    Raises:
-        VerifyError: the key is unknown, what rests on it has to be written again, or the text is stale.
-    """
-    settings = configuration()
-    text, key = split_role(body)
-    known = by_key(present(settings.results_file))
-    value = known[key]
-    if faults := list(faults_of(known, Quote(key, 1, 0, 0, text))):
-        raise CitationError("; ".join(f"{key}: {fault.what}" for fault in faults))
-    leaf = {"type": "text", "value": text or value.text}
-    if not settings.report:
-        return [leaf]
-    address = link_to(settings.report, value, 0)
-    return [{"type": "link", "url": address, "title": value.key, "children": [leaf]}]
-
-
 def main() -> None:
-    """Answer one call of mystmd; an error is a node of the page, and shown in it."""
-    answer: Any = _OFFERED
-    if "--role" in sys.argv:
-        body = ""
-        try:
-            body = str(json.load(sys.stdin).get("body", ""))
-            answer = shown(body)
-        except (VerifyError, ValueError) as error:
-            # A status other than 0 would make mystmd drop the whole page; the error is what readers see.
-            message = f"sdpa-verify: {error}"
-            answer = [
-                {"type": "mystRoleError", "value": body, "message": message},
-                {"type": "inlineCode", "value": message},
-            ]
-    json.dump(answer, sys.stdout)
+    """Answer one call of mystmd: what the plugin offers, or the nodes that stand in the place of a role."""
+    if "--role" not in sys.argv:
+        json.dump(_OFFERED, sys.stdout)
+        return
+    body = ""
+    try:
+        body = str(json.load(sys.stdin).get("body", ""))
+        settings, (text, key) = configuration(), split_role(body)
+        known = by_key(present(settings.results_file))
+        value = known[key]
+        if faults := list(faults_of(known, Quote(key, 1, 0, 0, text))):
+            raise CitationError("; ".join(f"{key}: {fault.what}" for fault in faults))
+        nodes: list[dict[str, Any]] = [{"type": "text", "value": text or value.text}]
+        if settings.report:
+            address = link_to(settings.report, value.anchor, 0)
+            nodes = [{"type": "link", "url": address, "title": value.key, "children": nodes}]
+    except (VerifyError, ValueError) as error:
+        # A status other than 0 would make mystmd drop the whole page; the error is what readers see.
+        message = f"sdpa-verify: {error}"
+        nodes = [
+            {"type": "mystRoleError", "value": body, "message": message},
+            {"type": "inlineCode", "value": message},
+        ]
+    json.dump(nodes, sys.stdout)

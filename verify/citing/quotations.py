@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
-from verify.citing.citations import place_in_report
 from verify.citing.languages import Language
 from verify.citing.lookup import shortened, written
 from verify.citing.markers import Quote
@@ -24,12 +23,8 @@ _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
 _LONGEST = 1000
 
 
-def same(text: str, other: str) -> bool:
-    """Return whether two texts are the same but for the kinds of their spaces, minus signs and dashes."""
-    return _normal(text) == _normal(other)
-
-
-def _normal(text: str) -> str:
+def normal(text: str) -> str:
+    """Return a text with one kind of spaces, minus signs and dashes, by which quotations are compared."""
     # A blank line ends a paragraph, and so a number.
     spaced = _SPACES.sub(lambda run: "\n" if run[0].count("\n") > 1 else " ", text)
     return _DASHES.sub("-", spaced).strip()
@@ -53,14 +48,13 @@ _WORDS = "|".join(
 
 def replaceable(text: str, new: str) -> bool:
     """Return whether a text is what a form that writes ``new`` may have written of other results."""
-    return not text.strip() or (len(text) <= _LONGEST and _shape(text) == _shape(new))
-
-
-def _shape(text: str) -> str:
-    """Return what is left of numbers and verdicts in whichever markup: a sign for each, ± and brackets."""
-    words = re.sub(rf"\b(?:{_WORDS})\b", "@", text.replace(r"\pm", "±"))
-    shape = _AROUND.sub("", _GROUPED.sub("#", _POWER.sub("", words)))
-    return re.sub(r"\((#±#)\)", r"\1", shape)
+    shapes = set()
+    for written_text in (text[: _LONGEST + 1], new):
+        # What is left of numbers and verdicts in whichever markup: a sign for each, ± and brackets.
+        words = re.sub(rf"\b(?:{_WORDS})\b", "@", written_text.replace(r"\pm", "±"))
+        shape = _AROUND.sub("", _GROUPED.sub("#", _POWER.sub("", words)))
+        shapes.add(re.sub(r"\((#±#)\)", r"\1", shape))
+    return not text.strip() or (len(text) <= _LONGEST and len(shapes) == 1)
 
 
 _DIGITS = rf"(?:0|[1-9][0-9]{{0,2}}(?:{numbers.GAP}[0-9]{{3}})+|[1-9][0-9]*)(?:\.[0-9]+)?"
@@ -125,10 +119,10 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     """
     value, shown = known[key], _MARKS.sub("", _EMPHASIS.sub("", text))
     if not value.figures or value.figures[0].rounding == "fixed":
-        bare = _normal(shown).casefold()
+        bare = normal(shown).casefold()
         start = bare.rstrip("….")
         is_prefix = value.is_digest and len(start) >= 12 and value.text.startswith(start)
-        is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
+        is_same = normal(value.text).casefold() in {bare, normal(text).casefold()}
         return "" if is_prefix or is_same else f"is not '{shortened(value.text)}'"
     plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
     plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
@@ -151,29 +145,22 @@ def _fault_of_numbers(known: Mapping[str, Value], key: str, plain: str, listed: 
         if not plain[number.end : following.start].strip(" ~"):
             pair = shortened(plain[number.start : following.end])
             return f"has {pair}, which reads as one number; put a word or a comma between the two"
-    parts, whole = _parts(known, key), key.partition(":")[0]
+    whole, _, part = key.partition(":")
+    figures, error = known[key].figures, known.get(f"{whole}:error")
+    # A single figure goes by the name of its part; three are an estimate and the ends of its interval.
+    names = {1: [part or "text"], 2: ["low", "high"], 3: ["estimate", "low", "high"]}[len(figures)]
+    parts = dict(zip(names, figures, strict=True))
+    if error and len(figures) == 3:
+        parts["error"] = error.figures[0]
     for number in listed:
         shown = shortened(plain[number.start : number.end])
         if plain[: number.start].rstrip(" ~").endswith("±"):
-            error = known.get(f"{whole}:error")
             if error is None or not number.is_of(error.figures[0]):
                 what = f"which is {error.text} here" if error else "of which there is none here"
                 return f"has ± {shown}, and ± stands for the standard error alone, {what}"
         elif not any(map(number.is_of, parts.values())):
             return f"has {shown}, which is none of {', '.join(parts)}"
     return ""
-
-
-def _parts(known: Mapping[str, Value], key: str) -> dict[str, ExactNumber]:
-    """Return the figures that an author's own text may say of a value, by the names of parts."""
-    figures = known[key].figures
-    if len(figures) == 1:
-        return {key.partition(":")[2] or "text": figures[0]}
-    if len(figures) == 2:
-        return {"low": figures[0], "high": figures[1]}
-    named = dict(zip(("estimate", "low", "high"), figures, strict=True))
-    error = known.get(f"{key}:error")
-    return named | ({"error": error.figures[0]} if error else {})
 
 
 def fitting(known: Mapping[str, Value], key: str, text: str, language: Language) -> dict[str, str]:
@@ -208,31 +195,22 @@ def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
     if value.doubt:
         yield Fault("no-longer-confirmed", f"{value.doubt}; rewrite what rests on it")
     if quote.quoted is not None and bar:
-        new = written(known, key, form, quote.language.written)
-        if not same(quote.quoted, new):
-            yield _stale(quote, quote.quoted, new)
+        text, new = quote.quoted, written(known, key, form, quote.language.written)
+        if normal(text) == normal(new):
+            return
+        advice = ""
+        if not text and quote.is_output:
+            advice = "; put what it prints below it"
+        elif quote.is_code and not quote.is_output:
+            advice = "; code is compared and never written: correct it by hand"
+        elif not replaceable(text, new):
+            advice = (
+                "; not written: more stands there; put the markers around that text alone, or leave nothing"
+            )
+        before = f"printed '{shortened(text)}'" if text else "is empty"
+        yield Fault("stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
     elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
         forms = fitting(known, value.key, quote.quoted, quote.language)
         choice = " or ".join(f"{name} for '{now}'" for name, now in forms.items())
         what = f"'{shortened(quote.quoted)}' {fault}; to have it written: {choice}"
         yield Fault("unsupported-text", what)
-
-
-def _stale(quote: Quote, text: str, new: str) -> Fault:
-    """Return that a text is not what its form writes, and what to do where it is not written again."""
-    before = f"printed '{shortened(text)}'" if text else "is empty"
-    advice = ""
-    if not text and quote.is_output:
-        advice = "; put what it prints below it"
-    elif quote.is_code and not quote.is_output:
-        advice = "; code is compared and never written: correct it by hand"
-    elif not replaceable(text, new):
-        advice = "; not written: more stands there; put the markers around that text alone, or leave nothing"
-    return Fault("stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
-
-
-def link_to(report: str, value: Value, depth: int) -> str:
-    """Return the address of a value in a report; a relative one counts from the folder ``depth`` above."""
-    address = place_in_report(report, "report", value.anchor)
-    is_relative = "://" not in address and not address.startswith(("/", "#"))
-    return "../" * depth + address.removeprefix("./") if is_relative else address

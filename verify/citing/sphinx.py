@@ -14,7 +14,6 @@ written ``{verify}`KEY```.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +22,11 @@ from sphinx.errors import ConfigError, ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
+from verify.citing.citations import link_to
 from verify.citing.exports import macro_text
 from verify.citing.lookup import by_key
 from verify.citing.markers import Quote
-from verify.citing.quotations import faults_of, link_to
+from verify.citing.quotations import faults_of
 from verify.errors import VerifyError
 from verify.evidence.load import LAST_RUN, load_either, present
 from verify.text.escapes import for_tex
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _SHOWN = "verify_shown"
-_LATEX_WORDS = re.compile(r"\\verifywords")
 
 
 class VerifyRole(ReferenceRole):
@@ -78,11 +77,11 @@ def _resolve(app: Sphinx, document: nodes.document, docname: str) -> None:
             continue
         value, latex = shown[_SHOWN]
         if app.builder.format == "latex":
-            shown.children = [nodes.raw("", _LATEX_WORDS.sub("", latex), format="latex")]
+            shown.children = [nodes.raw("", latex.replace(r"\verifywords", ""), format="latex")]
         if app.config.verify_report:
             # A relative address counts from the first page's folder.
             depth = app.builder.get_target_uri(docname).count("/") if app.builder.format == "html" else 0
-            address = link_to(app.config.verify_report, value, depth)
+            address = link_to(app.config.verify_report, value.anchor, depth)
             link = nodes.reference(
                 "", "", *shown.children, refuri=address, reftitle=value.key, classes=["verify"]
             )

@@ -14,7 +14,7 @@ from verify.text.latex import plain
 Case = tuple[str, str, str]
 """A case's name, "" or "failure", "error" or "skipped", and the message of one that does not pass."""
 
-_KINDS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+_COUNTED = {"": "tests", "failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
 def to_junit(record: RunRecord | AuditRecord) -> bytes:
@@ -27,25 +27,26 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     suite, and the findings that decide are its cases.
     """
     if isinstance(record, AuditRecord):
-        layers = [_suite(layer.id, f"audit.{layer.id}", _audit_cases(layer)) for layer in record.layers]
+        layers = [(layer.id, f"audit.{layer.id}", _audit_cases(layer)) for layer in record.layers]
         return _xml(layers, record.elapsed_s)
-    suites = [_suite(claim.id, f"{claim.chapter}.{claim.id}", _cases(claim)) for claim in record.claims]
-    asked = _asked(record)
+    suites: list[tuple[str, str, Iterable[Case]]] = [
+        (claim.id, f"{claim.chapter}.{claim.id}", _cases(claim)) for claim in record.claims
+    ]
     for source in record.sources:
-        cases: list[Case] = []
-        for statement in (statement for statement in asked if statement.source == source.id):
+        cases = []
+        for statement in (statement for statement in _asked(record) if statement.source == source.id):
             is_open = statement.outcome is Outcome.OPEN
             problem = "failure" if record.fails(statement) else "skipped" * is_open
             message = f"{badge(statement.outcome).word}: {plain(statement.note)}"
             cases.append((statement.id, problem, message))
         if cases:
-            suites.append(_suite(f"source {source.id}", f"source.{source.id}", cases))
+            suites.append((f"source {source.id}", f"source.{source.id}", cases))
     return _xml(suites, record.run.elapsed_s)
 
 
 def refused_junit(name: str, message: str) -> bytes:
     """Return the XML of a run that was refused: one failing case, of the input that is at fault."""
-    return _xml([_suite(name, f"user.{name}", [("input", "failure", message)])], 0.0)
+    return _xml([(name, f"user.{name}", [("input", "failure", message)])], 0.0)
 
 
 def _asked(record: RunRecord) -> list[Statement]:
@@ -54,24 +55,23 @@ def _asked(record: RunRecord) -> list[Statement]:
     return [statement for statement in record.statements if is_whole or statement.outcome is not Outcome.OPEN]
 
 
-def _suite(name: str, class_name: str, cases: Iterable[Case]) -> ET.Element:
-    suite, counts = ET.Element("testsuite", name=name), Counter[str]()
-    for case_name, problem, message in cases:
-        counts.update(["tests", problem])
-        case = ET.SubElement(suite, "testcase", classname=class_name, name=case_name)
-        if problem:
-            ET.SubElement(case, problem, message=for_xml(message))
-    suite.set("tests", str(counts["tests"]))
-    for problem, total in _KINDS.items():
-        suite.set(total, str(counts[problem]))
-    return suite
-
-
-def _xml(suites: Iterable[ET.Element], elapsed: float) -> bytes:
+def _xml(suites: Iterable[tuple[str, str, Iterable[Case]]], elapsed: float) -> bytes:
+    """Return the XML of suites, each with its name, the class name of its cases, and these."""
     root = ET.Element("testsuites", name="sdpa-verify")
-    root.extend(suites)
-    for total in ("tests", *_KINDS.values()):
-        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
+    counts = {root: Counter[str]()}
+    for name, class_name, cases in suites:
+        suite = ET.SubElement(root, "testsuite", name=name)
+        counts[suite] = Counter()
+        for case_name, problem, message in cases:
+            case = ET.SubElement(suite, "testcase", classname=class_name, name=case_name)
+            if problem:
+                ET.SubElement(case, problem, message=for_xml(message))
+            # A case counts as one of all, and as one of its kind.
+            counts[suite].update({"", problem})
+        counts[root].update(counts[suite])
+    for element, counted in counts.items():
+        for problem, total in _COUNTED.items():
+            element.set(total, str(counted[problem]))
     root.set("time", f"{elapsed:.3f}")
     ET.indent(root)
     body: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
@@ -107,26 +107,19 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
 _MARKS = {Verdict.CONFIRMED: "✅", Verdict.APPROXIMATE: "🟡", Verdict.REFUTED: "❌", Verdict.UNDECIDED: "⚪"}
 
 
-def _headline(claim: ClaimRecord) -> str:
-    """Return the verdict of a claim; where its derivation failed, that, which its author has to mend."""
-    failed = claim.derivation.status is Proof.FAILED
-    return f"derivation failed, {claim.verdict}" if failed else str(claim.verdict)
-
-
 _HEAD = "| claim | derivation | measurement | measured checks | exact checks | controls refuted | digest |"
 
 
 def to_markdown(record: RunRecord) -> bytes:
     """Return the page: what did not hold first, then a row for each claim, then the statements' outcomes."""
     chosen = record.run.settings
-    bad = [
-        claim
-        for claim in record.claims
-        if claim.derivation.status is Proof.FAILED
-        or claim.verdict not in {Verdict.CONFIRMED, Verdict.APPROXIMATE}
-    ]
-    rows, refuted = [_HEAD, "|---|---|---|--:|--:|--:|---|"], 0
+    rows, refuted, bad = [_HEAD, "|---|---|---|--:|--:|--:|---|"], 0, []
     for claim in record.claims:
+        # A derivation that failed stands before the verdict: it is what the author has to mend.
+        failed = "derivation failed, " * (claim.derivation.status is Proof.FAILED)
+        if failed or claim.verdict not in {Verdict.CONFIRMED, Verdict.APPROXIMATE}:
+            reason = prose_for_markdown(claim.reason)
+            bad.append(f"- **`{claim.id}`: {failed}{claim.verdict}.** {reason}")
         rejected = sum(control.verdict is Verdict.REFUTED for control in claim.controls)
         refuted += rejected
         cells = (
@@ -150,7 +143,7 @@ def to_markdown(record: RunRecord) -> bytes:
             f"{record.measured_checks} measured and {record.exact_checks} exact checks; {refuted} of "
             f"{sum(len(claim.controls) for claim in record.claims)} negative controls rejected."
         ),
-        *(f"- **`{claim.id}`: {_headline(claim)}.** {prose_for_markdown(claim.reason)}" for claim in bad),
+        *bad,
         "\n".join(rows),
     ]
     if outcomes := tallies(Counter(statement.outcome for statement in _asked(record)), Outcome):

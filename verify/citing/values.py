@@ -107,8 +107,8 @@ class Value:
 Text = tuple[str, tuple[ExactNumber, ...]]
 """A text and the figures in it, of which a word has none."""
 
-Texts = dict[str, Text]
-"""The texts that keys with one beginning stand for, by what these end with."""
+Texts = dict[str, Text | str | int]
+"""What keys with one beginning stand for, by what these end with: a text with figures, words, or a count."""
 
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
@@ -116,12 +116,21 @@ def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
     for key, anchor, subject, part, doubt in _keys(record):
         if head not in {None, key.partition(".")[0]}:
             continue
-        for name, (text, shown) in _texts(part or subject).items():
+        for name, given in _texts(part or subject).items():
+            figures: tuple[ExactNumber, ...] = ()
+            match given:
+                case int():
+                    text, count = numbers.count(given), Decimal(given)
+                    figures = (ExactNumber(count, printed=count),)
+                case str():
+                    text = given
+                case _:
+                    text, figures = given
             # What says that something is wrong may be quoted of what is.
             says_so = name in {":verdict", ":judgement", ":cause", ":fix"}
-            says_so |= isinstance(part, Finding) and not name and not shown
+            says_so |= isinstance(part, Finding) and not name and not figures
             if text:
-                yield Value(f"{key}{name}", text, shown, anchor, subject, part, "" if says_so else doubt)
+                yield Value(f"{key}{name}", text, figures, anchor, subject, part, "" if says_so else doubt)
 
 
 def _keys(record: Evidence) -> Iterator[tuple[str, str, Subject, Part | None, str]]:
@@ -149,62 +158,35 @@ def _keys(record: Evidence) -> Iterator[tuple[str, str, Subject, Part | None, st
 
 def _texts(named: Subject | Part) -> Texts:
     """Return the texts of what a key names, by what the keys of its parts end with."""
+    texts: Texts = {}
     match named:
-        case RunRecord():
-            return _run_texts(named)
-        case ClaimRecord(verdict=verdict, derivation=derivation):
-            texts = {"": verdict.value, ":verdict": verdict.value, ":title": plain(named.title)}
-            texts |= {":result": derivation.result, ":proof": derivation.status.value.replace("-", " ")}
-            counts = {"checks": len(named.checks), "controls": len(named.controls)}
-            return _words(texts | {":digest": named.digest}) | _counts(counts)
+        case RunRecord() | AuditRecord():
+            return _whole_texts(named)
         case Check() | ControlRecord():
             return check_texts(named)
-        case Fact(value=value):
-            return dict.fromkeys(("", ":value"), _number(value, numbers.exact(value)))
-        case Statement():
-            outcome = named.outcome.value.replace("-", " ")
-            printed_texts = {":printed": plain(named.printed or ""), ":computed": plain(named.computed or "")}
-            return _words({"": outcome, ":outcome": outcome, **printed_texts})
-        case AuditRecord() | LayerRecord() | Finding():
-            return _audit_texts(named)
-
-
-def _audit_texts(named: AuditRecord | LayerRecord | Finding) -> Texts:
-    match named:
         case Finding():
             return _finding_texts(named)
+        case Fact(value=value):
+            texts |= dict.fromkeys(("", ":value"), _number(value, numbers.exact(value)))
+        case Statement():
+            texts |= dict.fromkeys(("", ":outcome"), named.outcome.value.replace("-", " "))
+            texts |= {":printed": plain(named.printed or ""), ":computed": plain(named.computed or "")}
+        case ClaimRecord(derivation=derivation):
+            texts |= dict.fromkeys(("", ":verdict"), named.verdict.value)
+            texts |= {":title": plain(named.title), ":result": derivation.result}
+            texts |= {":proof": derivation.status.value.replace("-", " "), ":digest": named.digest}
+            texts |= {":checks": len(named.checks), ":controls": len(named.controls)}
         case LayerRecord(intention=intended):
-            worst = words.most_serious(named.findings).value
-            texts = {"": worst, ":judgement": worst, ":name": named.name, ":intended": intended.expression}
-            scale = {":scale": _number(intended.value, numbers.exact(intended.value))}
-            counts = {"heads": named.heads, "key-heads": named.key_heads, "d-k": named.d_k}
-            return _words(texts) | scale | _counts({**counts, "sequences": named.sequences})
-    judged = Counter(finding.judgement for finding in named.findings)
-    worst = words.most_serious(named.findings).value
-    counts = {
-        "layers": len(named.layers),
-        "heads": sum(layer.heads for layer in named.layers),
-        "findings": judged.total(),
-        "deciding": sum(finding.decides for finding in named.findings),
-        **{kind.value: judged[kind] for kind in Judgement},
-    }
-    texts = {"": worst, ":judgement": worst, ":source": named.source, **_origin(named)}
-    return _words(texts) | _counts(counts)
+            texts |= dict.fromkeys(("", ":judgement"), words.most_serious(named.findings).value)
+            texts |= {":name": named.name, ":intended": intended.expression}
+            texts[":scale"] = _number(intended.value, numbers.exact(intended.value))
+            texts |= {":heads": named.heads, ":key-heads": named.key_heads, ":d-k": named.d_k}
+            texts[":sequences"] = named.sequences
+    return texts
 
 
 def _number(number: float, text: str, rounding: Rounding = "nearest") -> Text:
     return text, (ExactNumber(numbers.as_decimal(number), rounding, reading(text) or Decimal(0)),)
-
-
-def _words(texts: dict[str, str]) -> Texts:
-    return {name: (text, ()) for name, text in texts.items()}
-
-
-def _counts(counts: dict[str, int]) -> Texts:
-    return {
-        f":{name}": (numbers.count(count), (ExactNumber(Decimal(count), printed=Decimal(count)),))
-        for name, count in counts.items()
-    }
 
 
 def level_text(level: float) -> Text:
@@ -216,91 +198,82 @@ def level_text(level: float) -> Text:
     return shown, (ExactNumber(100 * exact, printed=printed),)
 
 
-def _origin(record: Evidence) -> dict[str, str]:
-    made = f"{creation(record):%Y-%m-%d}"
-    return {":version": record.tool.version, ":date": made, ":digest": record_digest(record)}
-
-
-def _run_texts(record: RunRecord) -> Texts:
-    outcomes = Counter(statement.outcome for statement in record.statements)
+def _whole_texts(record: Evidence) -> Texts:
+    """Return the texts of a run or an audit as a whole: how it ended, what made it, and counts."""
+    made, whole = f"{creation(record):%Y-%m-%d}", record_digest(record)
+    origin = {":version": record.tool.version, ":date": made, ":digest": whole}
+    if isinstance(record, AuditRecord):
+        judged = Counter(finding.judgement for finding in record.findings)
+        texts = dict.fromkeys(("", ":judgement"), words.most_serious(record.findings).value)
+        return {
+            **texts,
+            ":source": record.source,
+            **origin,
+            ":layers": len(record.layers),
+            ":heads": sum(layer.heads for layer in record.layers),
+            ":findings": judged.total(),
+            ":deciding": sum(finding.decides for finding in record.findings),
+            **{f":{kind.value}": judged[kind] for kind in Judgement},
+        }
     controls = [control for claim in record.claims for control in claim.controls]
-    counts = {
-        "claims": len(record.claims),
-        "confirmed": sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims),
-        "proved": sum(claim.derivation.status is Proof.PROVED for claim in record.claims),
-        "checks": record.measured_checks + record.exact_checks,
-        "measured-checks": record.measured_checks,
-        "exact-checks": record.exact_checks,
-        "controls": len(controls),
-        "controls-refuted": sum(control.verdict is Verdict.REFUTED for control in controls),
-        "statements": len(record.statements),
-        **{outcome.value: outcomes[outcome] for outcome in Outcome},
-    }
-    # The run as a whole has no text of its own: what it stands for is how it ended.
-    confirmed, claims = (numbers.count(counts[name]) for name in ("confirmed", "claims"))
+    outcomes = Counter(statement.outcome for statement in record.statements)
+    confirmed = sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims)
     seed = Decimal(record.run.settings.seed)
-    return (
-        _words({"": f"{confirmed} of {claims} claims confirmed"})
-        | _counts(counts)
-        | {":seed": (str(seed), (ExactNumber(seed, "fixed", seed),))}
-        | _words({":profile": record.run.settings.profile, **_origin(record)})
-    )
+    return {
+        # The run as a whole has no text of its own: what it stands for is how it ended.
+        "": f"{numbers.count(confirmed)} of {numbers.count(len(record.claims))} claims confirmed",
+        ":claims": len(record.claims),
+        ":confirmed": confirmed,
+        ":proved": sum(claim.derivation.status is Proof.PROVED for claim in record.claims),
+        ":checks": record.measured_checks + record.exact_checks,
+        ":measured-checks": record.measured_checks,
+        ":exact-checks": record.exact_checks,
+        ":controls": len(controls),
+        ":controls-refuted": sum(control.verdict is Verdict.REFUTED for control in controls),
+        ":statements": len(record.statements),
+        **{f":{outcome.value}": outcomes[outcome] for outcome in Outcome},
+        ":seed": (str(seed), (ExactNumber(seed, "fixed", seed),)),
+        ":profile": record.run.settings.profile,
+        **origin,
+    }
 
 
 def check_texts(check: Check | ControlRecord) -> Texts:
     """Return the texts of a check or a control: estimate, intervals, error, level, sample size."""
-    if isinstance(check, ControlRecord):
-        # It has no standard error of its own; its interval says how far digits mean anything.
-        texts = _estimate_texts(check, (check.interval[1] - check.interval[0]) / 10)
-        if check.blocks:
-            # Printed as ">" beyond 0.9999: never rounded up to certainty.
-            text, exact = numbers.power(check.power), numbers.as_decimal(check.power)
-            printed = reading(text)
-            figure = ExactNumber(exact, "down" if printed else "fixed", printed or exact)
-            texts[":power"] = text, (figure,)
-        return texts
-    error = check.standard_error
-    texts = _estimate_texts(check, error)
-    if check.blocks and error and not check.basis:
-        shown = numbers.estimate(check.estimate, error, words.interval95(check))
-        (_, low), (_, high) = _ends(shown, words.interval95(check))
-        texts[":interval95"] = shown.interval, low + high
+    # A control has no standard error of its own; its interval says how far digits mean anything.
+    low, high = check.interval
+    error = (high - low) / 10 if isinstance(check, ControlRecord) else check.standard_error
+    shown = numbers.estimate(check.estimate, error, check.interval)
+    estimate = _number(check.estimate, shown.value + shown.times)
+    texts: Texts = {"": estimate}
     if check.blocks:
-        texts[":error"] = _number(error, numbers.small(error))
-        texts[":level"] = level_text(check.level)
-        texts |= _counts({"blocks": check.blocks, "draws": check.draws})
-    return texts
-
-
-def _ends(shown: numbers.EstimateText, interval: tuple[float, float]) -> tuple[Text, Text]:
-    low, high = interval
-    return _number(low, shown.low + shown.times, "down"), _number(high, shown.high + shown.times, "up")
-
-
-def _estimate_texts(finding: Check | ControlRecord, error: float) -> Texts:
-    """Return an estimate with its interval, and their parts."""
-    shown = numbers.estimate(finding.estimate, error, finding.interval)
-    estimate = _number(finding.estimate, shown.value + shown.times)
-    texts = {"": estimate}
-    if finding.blocks:
-        low, high = _ends(shown, finding.interval)
-        texts = _interval_texts(estimate, shown.interval, low, high)
+        texts = _interval_texts(estimate, shown.interval, *_ends(shown, check.interval))
     texts[":estimate"] = estimate
-    texts[":prediction"] = _number(finding.prediction, numbers.beside(finding.prediction, error))
-    return texts | _words({":verdict": finding.verdict.value})
-
-
-def _interval_texts(estimate: Text, interval: str, low: Text, high: Text) -> Texts:
-    ends = low[1] + high[1]
-    whole = f"{estimate[0]} {interval}", estimate[1] + ends
-    return {"": whole, ":interval": (interval, ends), ":low": low, ":high": high}
+    texts[":prediction"] = _number(check.prediction, numbers.beside(check.prediction, error))
+    texts[":verdict"] = check.verdict.value
+    if not check.blocks:
+        return texts
+    if isinstance(check, ControlRecord):
+        # Printed as ">" beyond 0.9999: never rounded up to certainty.
+        text, exact = numbers.power(check.power), numbers.as_decimal(check.power)
+        printed = reading(text)
+        texts[":power"] = text, (ExactNumber(exact, "down" if printed else "fixed", printed or exact),)
+        return texts
+    if error and not check.basis:
+        alone = words.interval95(check)
+        shown = numbers.estimate(check.estimate, error, alone)
+        (_, low95), (_, high95) = _ends(shown, alone)
+        texts[":interval95"] = shown.interval, low95 + high95
+    texts[":error"] = _number(error, numbers.small(error))
+    return texts | {":level": level_text(check.level), ":blocks": check.blocks, ":draws": check.draws}
 
 
 def _finding_texts(finding: Finding) -> Texts:
-    texts: Texts = {"": (finding.judgement.value, ())}
+    texts: Texts = {"": finding.judgement.value}
     if finding.estimate is not None:
         centre, error, low, high = words.figures(finding)
         estimate, (first, last) = _number(finding.estimate, centre), finding.interval
+        # An end that is open has no number.
         ends = {} if first is None else {":low": _number(first, low, "down")}
         ends |= {} if last is None else {":high": _number(last, high, "up")}
         texts = {"": estimate, **ends}
@@ -311,6 +284,17 @@ def _finding_texts(finding: Finding) -> Texts:
             texts[":error"] = _number(finding.standard_error, error)
         if ends:
             texts[":level"] = level_text(finding.level)
-    words_of = {":cause": plain(finding.cause), ":fix": plain(finding.fix)}
-    words_of[":judgement"] = finding.judgement.value
-    return texts | _counts({"sequences": finding.sequences}) | _words(words_of)
+    cause, fix = plain(finding.cause), plain(finding.fix)
+    more = {":cause": cause, ":fix": fix, ":judgement": finding.judgement.value}
+    return texts | {":sequences": finding.sequences} | more
+
+
+def _ends(shown: numbers.EstimateText, interval: tuple[float, float]) -> tuple[Text, Text]:
+    low, high = interval
+    return _number(low, shown.low + shown.times, "down"), _number(high, shown.high + shown.times, "up")
+
+
+def _interval_texts(estimate: Text, interval: str, low: Text, high: Text) -> Texts:
+    ends = low[1] + high[1]
+    whole = f"{estimate[0]} {interval}", estimate[1] + ends
+    return {"": whole, ":interval": (interval, ends), ":low": low, ":high": high}

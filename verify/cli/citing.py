@@ -126,8 +126,7 @@ def check_docs(
     run are used only if they are named.
     """
     from verify.citing.configuration import configuration
-    from verify.citing.documents import check, find_documents, fix
-    from verify.citing.outcomes import FORMS, changes, left
+    from verify.citing.documents import FORMS, changes, check, find_documents, fix, left
     from verify.evidence import PROFILES, RunRecord
     from verify.evidence.load import LAST_RUN, origin
 
