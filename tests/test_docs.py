@@ -14,12 +14,13 @@ from typing import Any
 import click
 import numpy as np
 import pytest
+import yaml
 from matplotlib import pyplot as plt
 
 import verify
 from tests.tool import EXAMPLE, ROOT, blocks, examples, page
 from verify import spec
-from verify.citing.documents import check
+from verify.citing.documents import FORMS, check
 from verify.citing.languages import LANGUAGES
 from verify.cli.main import cli
 from verify.evidence import Outcome, RunRecord
@@ -211,3 +212,33 @@ def test_the_hook_calls_a_command_that_is_there() -> None:
     assert all(re.search(files, name) for name in ("reports/results.json", "audit.json", "pyproject.toml"))
     # What makes documents stale is often the only file of a commit.
     assert "pass_filenames: false" in hook
+
+
+def assert_known(text: str) -> None:
+    """Assert that a script calls the tool, by commands and options that it has."""
+    calls = re.findall(r"sdpa-verify ([a-z-]+)([^\n]*)", text)
+    assert calls
+    for command, options in calls:
+        known = {name for option in cli.commands[command].params for name in option.opts}
+        assert {*re.findall(r"--[a-z-]+", options)} <= known
+
+
+def test_the_action_of_github_is_complete() -> None:
+    """Every input that it uses is declared, none goes into a script unquoted, and its form is one of ours."""
+    text = (ROOT / ".github/actions/check-docs/action.yml").read_text("utf-8")
+    action: dict[str, Any] = yaml.safe_load(text)
+    scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    assert_known(scripts[-1])
+    assert not any("${{" in script for script in scripts)
+    assert {*re.findall(r"\$\{\{ inputs\.(\w+) \}\}", text)} == set(action["inputs"])
+    assert action["inputs"]["format"]["default"] in FORMS
+
+
+def test_the_workflow_of_the_page_is_complete() -> None:
+    """Its jobs are YAML, call commands and options that there are, and install the tool from its clone."""
+    workflow, site = (yaml.safe_load(text) for text in blocks("yaml", "docs/ci.md"))
+    for job in (workflow["jobs"] | site).values():
+        scripts = [step["run"] for step in job["steps"] if "run" in step]
+        assert_known("\n".join(scripts))
+        assert scripts[0] == "pip install ./sdpa-verify"
+        assert job["steps"][0]["with"] == {"submodules": True}

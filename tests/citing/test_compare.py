@@ -1,4 +1,4 @@
-"""What differs between two runs: each kind of change is seen, and what chance draws again is none."""
+"""What differs between two runs, or a run and itself made again: each change is seen, and no other."""
 
 import json
 from collections.abc import Callable
@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+import verify
+
 from tests.report.builders import exact_check, turned
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.tool import Ended
-from verify.citing.compare import FORMS, compare
+from verify.citing.compare import FORMS, Reproduction, compare
 from verify.evidence import ClaimRecord, Fact, Proof, RunRecord, Verdict
+from verify.evidence.load import digest
 
 FIRST = PAIRWISE.checks[0]
 KEY = f"{PAIRWISE.id}.{FIRST.id}"
 
 
-def altered(**more: Any) -> ClaimRecord:
+def altered(claim: ClaimRecord = PAIRWISE, **more: Any) -> ClaimRecord:
     """Return a claim whose first check is otherwise."""
-    first = FIRST.model_copy(update=more)
-    return PAIRWISE.model_copy(update={"checks": (first, *PAIRWISE.checks[1:])}).sealed()
+    first = claim.checks[0].model_copy(update=more)
+    return claim.model_copy(update={"checks": (first, *claim.checks[1:])}).sealed()
 
 
 def shifted(by: float) -> dict[str, Any]:
@@ -31,15 +34,17 @@ def shifted(by: float) -> dict[str, Any]:
     return {"estimate": FIRST.estimate + shift, "interval": (low + shift, high + shift)}
 
 
+def made_by(run: RunRecord, **facts: Any) -> RunRecord:
+    """Return a run with other facts about how it was made, sealed again."""
+    return run.model_copy(update={"run": run.run.model_copy(update=facts)}).sealed()
+
+
 def seeded(run: RunRecord, seed: int = 2) -> RunRecord:
     """Return a run as if it were of another seed."""
-    settings = run.run.settings.model_copy(update={"seed": seed})
-    return run.model_copy(update={"run": run.run.model_copy(update={"settings": settings})})
+    return made_by(run, settings=run.run.settings.model_copy(update={"seed": seed}))
 
 
-REFUTED = PAIRWISE.model_copy(
-    update={"checks": (turned(FIRST, Verdict.REFUTED), *PAIRWISE.checks[1:])}
-).sealed()
+REFUTED = altered(**dict(turned(FIRST, Verdict.REFUTED)))
 
 
 def test_nothing_has_changed_against_itself() -> None:
@@ -152,12 +157,8 @@ def test_two_runs_of_one_truth_seldom_disagree() -> None:
     def run(seed: int, truth: float) -> RunRecord:
         checks = []
         for place, at in enumerate(truth + rng.standard_normal(3)):
-            update = {
-                "id": f"c{place}",
-                "estimate": at,
-                "interval": (at - half, at + half),
-                "prediction": 0.0,
-            }
+            interval = (at - half, at + half)
+            update = {"id": f"c{place}", "estimate": at, "interval": interval, "prediction": 0.0}
             checks.append(FIRST.model_copy(update=update))
         return seeded(record(PAIRWISE.model_copy(update={"checks": tuple(checks)})), seed)
 
@@ -183,3 +184,76 @@ def test_the_command_says_all_of_it(tool: Callable[..., Ended], tmp_path: Path) 
     assert content["verdicts"][1:] == [change]
     assert (content["verdicts"][0]["key"], content["exit_status"]) == (PAIRWISE.id, 1)
     assert tool("compare", old, tmp_path).status == 2
+
+
+@pytest.fixture(scope="module")
+def made() -> RunRecord:
+    """Return a coarse run of two claims."""
+    return verify.run(["sqrt-scaling-unique", "over-scaling"], profile="quick", workers=1, store=False)
+
+
+def edited(run: RunRecord, factor: float) -> RunRecord:
+    """Return a run whose first estimate is multiplied, with its interval where that is far, sealed again."""
+    claim = run.claims[0]
+    numbers: dict[str, Any] = {"estimate": factor * claim.checks[0].estimate}
+    if factor > 1.1:
+        numbers["interval"] = tuple(factor * end for end in claim.checks[0].interval)
+    return run.model_copy(update={"claims": (altered(claim, **numbers), *run.claims[1:])}).sealed()
+
+
+def again(run: RunRecord) -> Reproduction:
+    """Return what becomes of the first claim of a run."""
+    return verify.reproduce(run, [run.claims[0].id], workers=1)
+
+
+def test_the_same_run_is_identical(made: RunRecord) -> None:
+    """All of it, with the digest of the whole."""
+    outcome = verify.reproduce(made, workers=1)
+    assert (outcome.exit_status, outcome.identical, outcome.differences, outcome.missing) == (0, 2, (), ())
+    assert outcome.digest == digest(made)
+    assert str(outcome) == f"identical: 2 claims, digest {outcome.digest[:16]}"
+    with pytest.raises(verify.VerifyError, match=r"the results have no claim 'score-mean'; they have sqrt-"):
+        verify.reproduce(made, ["score-mean"])
+
+
+@pytest.mark.parametrize(("factor", "apart"), [(1 + 1e-6, False), (1.5, True)])
+def test_a_changed_estimate_is_seen(made: RunRecord, factor: float, apart: bool) -> None:
+    """By a part in a million, and beyond both intervals; also where the claim's own digest was left."""
+    claim, run = made.claims[0], edited(made, factor)
+    left = run.claims[0].model_copy(update={"digest": claim.digest})
+    for tampered in (run, run.model_copy(update={"claims": (left, *run.claims[1:])}).sealed()):
+        outcome = again(tampered)
+        assert (outcome.exit_status, outcome.identical) == (1, 0)
+        key = f"{claim.id}.{claim.checks[0].id}"
+        (difference,) = [each for each in outcome.differences if each.key == key and each.why]
+        assert difference.why == ("intervals apart" if apart else "otherwise of the same draws")
+        assert difference.before != difference.after
+        assert "0 of 1 claim identical" in str(outcome)
+
+
+def test_other_versions_are_said(made: RunRecord) -> None:
+    """They explain other digits, and not another verdict; where all is identical they do not matter."""
+    older = {**made.run.environment, "numpy": "1.0"}
+    outcome = again(made_by(made, environment=older))
+    assert (outcome.exit_status, len(outcome.missing)) == (0, 1)
+    assert outcome.missing[0].startswith("numpy 1.0; here it is ")
+    slightly, far = (again(made_by(edited(made, factor), environment=older)) for factor in (1 + 1e-6, 1.5))
+    assert (slightly.exit_status, far.exit_status) == (3, 1)
+
+
+def test_a_claim_of_ones_own_needs_its_file(
+    tool: Callable[..., Ended], claim_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Without it nothing can be run again; with it, all; changed, it is told."""
+    path = claim_file()
+    assert tool("run", "--claims", path, "doubled-keys", "--profile", "quick", "--out", tmp_path).status == 0
+    results = tmp_path / "results.json"
+    ended = tool("reproduce", results)
+    assert ended.status == 3
+    assert "missing here: the file of claim doubled-keys; give it with --claims FILE" in ended.out
+    assert "nothing could be run again" in ended.out
+    assert "identical: 1 claim" in tool("reproduce", results, "--claims", path).out
+    other = claim_file(("DIMENSIONS = (1, 8, 64)", "DIMENSIONS = (1, 8, 32)"))
+    ended = tool("reproduce", results, "--claims", other)
+    assert ended.status == 1
+    assert "doubled-keys.variance-d64: there → gone" in ended.out

@@ -2,12 +2,15 @@
 
 import errno
 import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.report.records import record
-from verify.citing.documents import check, find_documents, fix
+from verify.citing.documents import FORMS, changes, check, find_documents, fix, left
 from verify.citing.exports import exported
 from verify.citing.lookup import lookup
 from verify.errors import CitationError, OutputError
@@ -35,6 +38,35 @@ def problems(path: Path) -> list[str]:
     """Return the problems of one document, as lines."""
     (document,) = check([path], RUN)
     return [str(problem) for problem in document.problems]
+
+
+GIT = shutil.which("git")
+
+
+@pytest.mark.skipif(GIT is None, reason="needs git")
+def test_every_form_says_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command of GitHub a line, what can be done in text, and as a diff for git what writing does."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    unknown = quoted("1", "score-variance.nothing")
+    text = f"It is {quoted('7.25 [1, 9]')}.\n100%: so {unknown}\n{quoted('7.25 (Fig. 3)', KEY)}"
+    page = written(tmp_path / "docs", text, "a page.md")
+    checked = check([page], RUN)
+    lines = FORMS["github"](checked, "seed 1").splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith(f"::error file=docs/a page.md,line=1,title=sdpa-verify stale::{FORM}: printed")
+    assert all(re.match(r"::(error|notice) [^:]*::", line) for line in lines)
+    *_, last = FORMS["text"](checked, "seed 1").splitlines()
+    assert last.startswith("`sdpa-verify check-docs --write")
+    assert GIT
+    patch = changes(checked)
+    subprocess.run([GIT, "apply", "-"], input=patch, cwd=tmp_path, text=True, check=True, encoding="utf-8")
+    applied = page.read_text(encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
+    fix(checked)
+    assert page.read_text(encoding="utf-8") == applied != text
+    assert len(left(checked)) == 2
+    assert "1 fixed, 2 stale or wrong" in FORMS["text"](checked, "seed 1")
 
 
 def test_mending_writes_the_present_figures(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import yaml
 
 from tests.auditing.records import bad
 from tests.report.records import record
+from verify.citing import exports
 from verify.citing.documents import check, find_documents, fix
-from verify.citing.exports import FORMATS, bare_number, exported, macro_text, tables
+from verify.citing.exports import FORMATS, bare_number, exported, macro_text
 from verify.citing.lookup import by_key, lookup
 from verify.citing.summaries import as_svg
 from verify.citing.values import ExactNumber, Value, values_of
@@ -32,11 +33,17 @@ def test_texts_and_numbers_are_by_names_that_every_language_takes() -> None:
     assert [*made["texts"].values()] == [value.text for value in known.values()]
 
 
-def test_no_value_hides_another() -> None:
+def test_no_value_hides_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a claim's own part has the name of a check, and where a name starts with a digit."""
     keys = ("a-b.checks:x", "a-b.checks.x", "1st", "a-b:digest", "a-b.digest")
-    texts, _ = tables([Value(key, key, (), "a") for key in keys])
-    assert list(texts) == ["a_b_checks_x", "a_b_checks_x_", "_1st", "a_b_digest", "a_b_digest_"]
+    monkeypatch.setattr(exports, "chosen", lambda *_: [Value(key, key, (), "a") for key in keys])
+    assert list(json.loads(exported(RUN, (), "json"))["texts"]) == [
+        "a_b_checks_x",
+        "a_b_checks_x_",
+        "_1st",
+        "a_b_digest",
+        "a_b_digest_",
+    ]
 
 
 def test_figures_are_set_as_mathematics() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.auditing.records import bad
 from tests.report.records import record
 from tests.tool import Ended
-from verify.citing import citations, outcomes
+from verify.citing import citations, documents
 from verify.citing.exports import FORMATS
 from verify.cli.citing import CITATIONS, EXPORTS, OUTCOMES
 from verify.evidence.load import shipped
@@ -80,7 +80,7 @@ def test_files_are_written_and_named(tool: Tool, results: Path, form: str, tmp_p
 def test_help_names_every_format() -> None:
     """Those of the tables, which help does not load."""
     assert (*citations.FORMS,) == CITATIONS
-    assert (*outcomes.FORMS,) == OUTCOMES
+    assert (*documents.FORMS,) == OUTCOMES
     assert (*FORMATS,) == EXPORTS
 
 
