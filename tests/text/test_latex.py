@@ -5,10 +5,12 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
+import sympy
 from docutils.core import publish_doctree
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from sympy.parsing.sympy_parser import implicit_multiplication, parse_expr, standard_transformations
 
 from tests.strategies import examples
 from verify.text.escapes import (
@@ -73,6 +75,42 @@ def test_prose_is_split(prose: str, expected: list[tuple[str, bool]]) -> None:
 def test_formulas_can_be_read_out(latex: str, words: str) -> None:
     """What stands in for a formula's picture are words and signs, not LaTeX."""
     assert spoken(latex) == words
+
+
+def _difference(left: sympy.Expr, right: sympy.Expr, **options: bool) -> sympy.Expr:
+    return sympy.Add(left, sympy.Mul(-1, right, **options), **options)
+
+
+def _quotient(left: sympy.Expr, right: sympy.Expr, **options: bool) -> sympy.Expr:
+    return sympy.Mul(left, sympy.Pow(right, -1, **options), **options)
+
+
+LETTERS = st.sampled_from([*map(sympy.Symbol, "abcn"), *map(sympy.Integer, (1, 2, 3, 5))])
+EXPRESSIONS = st.recursive(
+    LETTERS,
+    lambda inner: st.builds(
+        lambda kind, left, right: kind(left, right, evaluate=False),
+        st.sampled_from([sympy.Add, sympy.Mul, sympy.Pow, _difference, _quotient]),
+        inner,
+        inner,
+    ),
+    max_leaves=6,
+)
+
+
+@examples(150)
+@given(EXPRESSIONS)
+def test_a_formula_on_one_line_has_its_value(expression: sympy.Expr) -> None:
+    """Wherever fractions stand: read as one reads, from left to right, it is the same number."""
+    text = spoken(sympy.latex(expression))
+    signs = {"−": "-", "²": "**2", "³": "**3", "^": "**", "·": "*"}
+    for sign, python in signs.items():
+        text = text.replace(sign, python)
+    at = {"a": 1.7, "b": 2.3, "c": 0.6, "n": 4.1}
+    wanted = complex(expression.evalf(20, subs=at))
+    assume(1e-6 < abs(wanted) < 1e6)
+    read = parse_expr(text, transformations=(*standard_transformations, implicit_multiplication))
+    assert complex(read.evalf(20, subs=at)) == pytest.approx(wanted, rel=1e-6), text
 
 
 @pytest.mark.parametrize(

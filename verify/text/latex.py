@@ -181,7 +181,7 @@ def _on_one_line(latex: str) -> str:
     parts = [part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below)]
     # A product above needs no brackets.
     if not re.search(
-        r"[-+=<>]|\\(?:sum|int|max|min|lim|pm)(?![a-z])", re.sub(_IN_BRACKETS, "", spoken(above))
+        r"[−+=<>]|\\(?:sum|int|max|min|lim|pm)(?![a-z])", re.sub(_IN_BRACKETS, "", spoken(above))
     ):
         parts[0] = above
     rest = _on_one_line(latex[end:])
