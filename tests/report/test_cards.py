@@ -78,7 +78,7 @@ def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
     squared = control("squared", "it is $d_k^2$", 16, FIRST.estimate, **same)
     assert shown([LAST, FIRST, OTHER], [BIASED, squared]) == (
         "Measured",
-        r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 4): 4.004 in [3.984, 4.025], predicted 4",
+        r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 4): 4.004 ± 0.004 in [3.984, 4.025], predicted 4 (±1%)",
         "it is $d_k^2$; predicts 16, rejected",
     )
 

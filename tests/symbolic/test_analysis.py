@@ -77,7 +77,7 @@ def test_conditions_of_sympy_have_to_be_given() -> None:
 
 
 def test_a_closed_form_to_thirty_digits() -> None:
-    """Basset's integral, for every dimension that is tried; a constant that is off is refused."""
+    """An integral for a Bessel function, for every dimension tried; a constant that is off is refused."""
     mixed = MIXED.subs(x, z)
     numerically().decide(Integral(mixed, (w, 0, oo)), DENSITY, "=")
     assert "at d_k" in refused(

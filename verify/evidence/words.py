@@ -109,8 +109,8 @@ def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose
     """Return a cell's settings as ``$d_k$ = 64, law normal``, leaving out some keys."""
     texts = []
     for key, value in ((key, value) for key, value in cell.items() if key not in without):
-        shown, symbol = numbers.setting(value), _SYMBOL.fullmatch(key)
-        if symbol is None or isinstance(value, str):
+        shown, symbol = numbers.setting(value).replace(r"\log", r"\ln"), _SYMBOL.fullmatch(key)
+        if symbol is None or not _is_number(value):
             texts.append(f"{key.replace('_', ' ')} {slashed(shown)}")
             continue
         # A name such as d_k or sigma_q is set as a formula, an index of several letters upright.
@@ -122,12 +122,16 @@ def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose
     return Prose(", ".join(texts))
 
 
+def _is_number(value: Setting) -> bool:
+    return not isinstance(value, str) or value.startswith("$")
+
+
 def at_settings(check: Check) -> str:
     """Return the settings of a check that are numbers as `` ($d_k$ = 64)``, without those of points."""
     numeric = {
         key: value
         for key, value in check.cell.items()
-        if check.method != "fit" and not isinstance(value, str) and key not in {"point", "points"}
+        if check.method != "fit" and _is_number(value) and key not in {"point", "points"}
     }
     return f" ({cell_text(numeric)})" if numeric else ""
 

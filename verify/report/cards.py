@@ -1,5 +1,6 @@
 """A claim as a card: its record, its tables, and the sentences that sum it up."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -18,12 +19,14 @@ from verify.evidence.words import (
     predicted,
     rounding_error,
     sentence,
+    tolerance_text,
 )
 from verify.files.names import shipped_folder
 from verify.report.tables import (
     EXACT_DIGITS,
     Group,
     check_table,
+    computed,
     control_table,
     digits_of,
     refuted,
@@ -96,6 +99,12 @@ class Card(NamedTuple):
 def aliases() -> Mapping[str, str]:
     """Return the words by which people look for the catalogue's claims besides their texts, by id."""
     return tomllib.loads((shipped_folder("data") / "aliases.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def quantities() -> Mapping[str, str]:
+    """Return, in words, what the number is that stands for a claim, where its formula is long, by its id."""
+    return tomllib.loads((shipped_folder("data") / "quantities.toml").read_text(encoding="utf-8"))
 
 
 def keys_of(claim: ClaimRecord) -> Iterator[str]:
@@ -211,16 +220,17 @@ def _contrast(claim: ClaimRecord) -> Contrast:
         words = f"{wrong.what}; predicts {predicted(wrong, error)}"
         if sample(wrong) != sample(check):
             measured = numbers.estimate(wrong.estimate, error, wrong.interval).alone
-            words += f", found {measured if error else numbers.exact(wrong.estimate, EXACT_DIGITS)}"
-        elif not wrong.is_near_miss and wrong.relation == "=":
+            words += f", found {measured if error else computed(wrong)}"
+        elif not wrong.is_near_miss:
             instead = f", not {predicted(wrong, check.standard_error)}"
         words += ", rejected"
-    what = f"{slashed(check.quantity)}: " if len(plain(check.quantity)) <= _SHORT else ""
+    called = Prose(quantities().get(claim.id, ""))
+    what = called or (slashed(check.quantity) if len(plain(check.quantity)) <= _SHORT else "")
     return Contrast(
         basis="Computed" if check.method == "exact" else "Measured",
-        value=Prose(f"{named(check)}: {_value_in_words(check)}"),
+        value=Prose(f"{called + at_settings(check) if called else named(check)}: {_value_in_words(check)}"),
         wrong=Prose(words),
-        short=Prose(f"{what}{value_of(check)}{instead}{at_settings(check)}"),
+        short=Prose(f"{what}{what and ': '}{value_of(check)}{instead}{at_settings(check)}"),
     )
 
 
@@ -241,9 +251,12 @@ def named(check: Check) -> str:
 def _value_in_words(check: Check) -> str:
     if error := rounding_error(check):
         return f"{error}, zero but for rounding"
-    wanted = predicted(check, check.standard_error)
+    words = {"derived": "predicted", "computed": "computed", "set": "threshold"}[check.origin]
+    wanted = f"{words} {predicted(check, check.standard_error)}"
     if check.method == "exact":
         agrees = value_of(check) == numbers.exact(check.prediction, EXACT_DIGITS)
-        return f"{value_of(check)}, {'as predicted' if agrees else f'predicted {wanted}'}"
+        return f"{value_of(check)}, {'as predicted' if agrees else wanted}"
     measured = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    return f"{measured.alone} in {measured.interval}, predicted {wanted}"
+    tolerance = tolerance_text(check.model_copy(update={"tolerance_because": ""}), with_kind=False)
+    allowed = re.sub(" of the (prediction|threshold)$", "", tolerance)
+    return f"{measured.with_error} in {measured.interval}, {wanted} ({allowed})"

@@ -35,9 +35,9 @@ _ANSWER = (
     ),
     (
         (
-            r"Without it, the larger of two softmax weights tends to 1 as $d_k$ grows, and the softmax "
-            r"transmits less gradient. Yet not all gradients vanish: the typical one does, while their root "
-            r"mean square grows."
+            r"Without it, the larger of two softmax weights tends to 1 as $d_k$ grows, and their softmax "
+            r"transmits less gradient. Yet not all gradients vanish: for a given number of keys the typical "
+            r"one does in high dimension, while their root mean square grows."
         ),
         ("softmax-saturation", "jacobian-saturation", "vanishing-or-exploding"),
     ),

@@ -165,15 +165,20 @@ def _points(claim: ClaimRecord) -> tuple[Check, ...]:
 
 def _fitted(card: Card) -> FittedLine:
     checks = [check for check in card.claim.checks if check.method == "fit"]
-    fit, points = checks[0], _points(card.claim)
+    points = _points(card.claim)
     settings = shared_settings(points)
     law = cell_text(settings, without=("d_k", "block"))
     if settings.get("query") == settings.get("key") is not None and len(settings) == 2:
         law = Prose(f"{settings['key']} components")
     dimensions = [check.cell["d_k"] for check in points]
     reach = f"{len(points)} dimensions from {min(dimensions)} to {max(dimensions)}" if points else ""
-    drawn = f"{sample_size(fit).replace('/', 'blocks,')} draws"
-    about = f"{slashed(fit.quantity.rpartition(' of ')[2])}: {'; '.join(filter(None, [law, reach, drawn]))}"
+    # Each coefficient is judged when it is decided, some on larger samples than others.
+    by_size = sorted(checks, key=lambda check: check.blocks)
+    sizes = dict.fromkeys(sample_size(check) for check in (by_size[0], by_size[-1]))
+    drawn = " to ".join(f"{size.replace('/', 'blocks,')} draws" for size in sizes)
+    about = (
+        f"{slashed(checks[0].quantity.rpartition(' of ')[2])}: {'; '.join(filter(None, [law, reach, drawn]))}"
+    )
     rows = []
     for row in (row for group in check_table(checks)[0] for row in group.rows):
         tolerance = tolerance_text(row.check.model_copy(update={"tolerance_because": ""}))

@@ -1,5 +1,6 @@
 """What the report prints of a run: chapters and sources, pages and figures, settings and counts."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -138,6 +139,17 @@ class Level(NamedTuple):
     in_order: bool
 
 
+class Cited(NamedTuple):
+    """A published theorem that lines rest on, with the numbers of the claims that cite it.
+
+    ``source`` is empty for a theorem of a claim's own.
+    """
+
+    name: str
+    source: str
+    numbers: tuple[str, ...]
+
+
 class Report:
     """A run as its pages print it.
 
@@ -183,9 +195,12 @@ class Report:
             self.lesson = tuple(scenes(self.cards))
             self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
             self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
-            self.advice = [
-                (self.cards[name], texts) for name, texts in _advice().items() if name in self.cards
-            ]
+            for name, texts in _advice().items():
+                if name in self.cards:
+                    derivation = self.cards[name].claim.derivation
+                    chains = {chain.name: chain.shows for chain in derivation.chains}
+                    latex = chains.get(texts.get("chain", ""), derivation.latex)
+                    self.advice.append((self.cards[name], {**texts, "latex": latex}))
         elif len(self.cards) <= FEW:
             self.leads = tuple(_leads(self.cards))
         self.sources = tuple(_sources(record))
@@ -222,6 +237,37 @@ class Report:
         """Return the ids of the claims that an open statement waits for."""
         waiting = [part.claim for part in statement.parts if part.holds is None]
         return tuple(dict.fromkeys(waiting or filter(None, [statement.claim])))
+
+    def numbers_of(self, statement: Statement) -> tuple[str, ...]:
+        """Return the numbers of the claims that decide a statement."""
+        named = (part.claim for part in statement.parts)
+        return tuple(dict.fromkeys(self.cards[claim].number for claim in named if claim in self.cards))
+
+    @property
+    def theorems(self) -> tuple[Cited, ...]:
+        """The published theorems that lines of derivations rest on, in the order of the claims."""
+        cited: dict[str, dict[str, None]] = {}
+        for shown in self.cards.values():
+            for line in (line for chain in shown.claim.derivation.chains for line in chain.lines):
+                for name in line.cites:
+                    cited.setdefault(name, {})[shown.number] = None
+        known = _theorems()
+        return tuple(Cited(name, known.get(name, ""), tuple(of)) for name, of in cited.items())
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Numbers that qualify others: lines, those tried at no point, Coq's theorems, near misses."""
+        derivations = [claim.derivation for claim in self.record.claims]
+        lines = [line for of in derivations for chain in of.chains for line in chain.lines]
+        statements = {re.sub(r"Theorem \w+", "", of.coq.statement) for of in derivations if of.coq}
+        return {
+            "lines": len(lines),
+            "untried": sum("tried at no point" in line.checked for line in lines),
+            "theorems": len(statements),
+            "near misses": sum(
+                control.is_near_miss for claim in self.record.claims for control in claim.controls
+            ),
+        }
 
     @property
     def checks(self) -> str:
@@ -340,6 +386,13 @@ def _first_figures(cards: Mapping[str, Card]) -> Iterator[FigureView]:
     """Yield the figures of the usual first page."""
     drawn = {view.key: view for card in cards.values() for view in card.figures}
     yield from (drawn[key] for key in _FRONT_FIGURES if key in drawn)
+
+
+@cache
+def _theorems() -> Mapping[str, str]:
+    """Return the sources of the theorems of the shipped table, by their names."""
+    table = tomllib.loads((shipped_folder("data") / "theorems.toml").read_text(encoding="utf-8"))
+    return {entry["name"]: entry["source"] for entry in table.values()}
 
 
 @cache

@@ -85,10 +85,18 @@ def control_table(controls: Sequence[ControlRecord]) -> tuple[tuple[tuple[Contro
         measured = f"measured {estimate.alone} in {estimate.interval}, power {numbers.power(control.power)}"
         text = (
             f"{control.what}{f' ({where})' if where else ''}: predicts {predicted(control, error)}, "
-            f"{measured if error else f'computed {numbers.exact(control.estimate, EXACT_DIGITS)}'}"
+            f"{measured if error else f'computed {computed(control)}'}"
         )
         rows.append((control, Prose(text)))
     return tuple(rows), _common_line("controls", common)
+
+
+def computed(control: ControlRecord) -> str:
+    """Return a control's computed value; where it prints as the prediction does, how far it is from that."""
+    value = numbers.exact(control.estimate, EXACT_DIGITS)
+    if value != numbers.exact(control.prediction, EXACT_DIGITS):
+        return value
+    return f"{value}, off by {numbers.small(abs(control.estimate - control.prediction))}"
 
 
 def digits_of(control: ControlRecord) -> float:

@@ -75,7 +75,7 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    headline="at-least-t128",
+    headline="value-t2",
     statement="Row {n} of causal attention has {n} keys: with scaled scores of independent standard normal "
     "components, its mean entropy is at most {most:end} and at least {main:end}.",
     meaning="A mask changes no score, but it decides among how many keys a row chooses. The first token "

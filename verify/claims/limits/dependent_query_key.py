@@ -84,6 +84,7 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
+    headline="variance",
     statement="For jointly normal {q} and {k} with the covariances {C} of {q} with {k}, the variance of "
     "{score} is {main:end}; the mean is {mean:end}.",
     meaning="This formula applies once training has made queries and keys depend on each other. The "

@@ -55,6 +55,7 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
+    headline="fixed-n1024",
     statement="At a fixed spread {sigma} of independent normal scores {MEAN} falls towards zero as the "
     "number of keys grows; with a spread of twice {spread} it is at least {growing:end} for every {n} from "
     "two on.",

@@ -91,6 +91,7 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
+    headline="scaled-variance-d64",
     statement="For independent standard normal components the score of the query and the key over their "
     "lengths, {COSINE}, has mean zero, variance {variance:end} and fourth moment {fourth-moment:end}; in "
     "more than one dimension its square has a Beta law. So {root_d} times it has unit variance, and never "

@@ -20,7 +20,7 @@ def derive() -> tuple[Chain, ...]:
     density = Chain(Derivative(SHARE.subs(x, z), z)).through(
         (Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z})),
         (MIXTURE, "differentiated: a mixture of normal densities", derivative()),
-        (DENSITY, "an integral of Basset’s", numerically()),
+        (DENSITY, "an integral for the modified Bessel function", numerically()),
     )
     return below_x, density
 

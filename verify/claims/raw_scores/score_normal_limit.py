@@ -12,6 +12,7 @@ from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 NEAR, FAR = 1000, 2000  # dimensions in which the distance is computed from the exact law to tell its rate
 x = Symbol("x", positive=True)
+ROOT_3 = sqrt(3)
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
 """Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
 NORMAL = (1 - erf(x / sqrt(2))) / 2
@@ -102,9 +103,9 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     statement="For independent standard normal components, {score} has the third moment {third:end} and the "
     "kurtosis {main:end}, where a normal number has 3. For positive {x}, the probability that it lies {x} "
-    "standard deviations or more below 0 is less than a normal number’s by {distance:end} to first order in "
-    "the inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual "
-    "inverse of {root_d}.",
+    "standard deviations or more below 0 is that of a normal number less {distance:end}, to first order in "
+    "the inverse of {d_k}; beyond {ROOT_3} deviations it is larger. The distance to the normal law shrinks "
+    "like this inverse, not like the usual inverse of {root_d}.",
     meaning="At the usual 64 dimensions a scaled score is normal for most purposes: the probability of lying "
     "below any given value is off by about 0.002 at most, that of lying between two values by twice as much. "
     "Formulas that take scores as normal are approximations of this quality, worse in few dimensions and, "
