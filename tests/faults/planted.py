@@ -106,7 +106,7 @@ def _components(change: Callable[[Array, float, np.random.Generator], Array]) ->
     def wrong(
         self: Distribution, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False
     ) -> Array:
-        deviation = float(self.variance) ** 0.5 if len(self.base_moments) > 2 else 1.0
+        deviation = float(self.central_moments(2)[2]) ** 0.5 if len(self.base_moments) > 2 else 1.0
         mean = float(self.mean) if len(self.base_moments) > 1 else 0.0
         return mean + change(right(self, rng, shape, single=single) - mean, deviation, rng)
 

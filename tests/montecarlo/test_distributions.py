@@ -65,7 +65,7 @@ def test_draws_follow_the_law(distribution: Distribution, reference: Any) -> Non
 def test_moments_move_along(distribution: Distribution, a: Fraction, b: Fraction) -> None:
     """The mean moves along, central moments scale with powers of b."""
     moved = distribution.moved(a, b)
-    assert (moved.mean, moved.variance) == (a + b * distribution.mean, b**2 * distribution.variance)
+    assert moved.mean == a + b * distribution.mean
     central = distribution.central_moments(4)
     assert moved.central_moments(4) == tuple(b**order * central[order] for order in range(5))
 

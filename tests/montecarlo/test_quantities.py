@@ -102,8 +102,8 @@ def test_a_derived_block_variance_of_a_mean_is_the_textbooks(
     mean = sp.Symbol("mean")
     derived = block_variance(mean, ((mean, score),), ((q, query), (k, key)), ((d, dimension),))
     assert derived is not None
-    of_query, of_key = query.variance * key.mean**2, key.variance * query.mean**2
-    both = query.variance * key.variance
+    variance, other = query.central_moments(2)[2], key.central_moments(2)[2]
+    of_query, of_key, both = variance * key.mean**2, other * query.mean**2, variance * other
     exact = dimension * (of_query / queries + of_key / keys + both / (queries * keys))
     assert derived.of(queries, keys) == pytest.approx(float(exact), rel=1e-9)
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -24,16 +23,12 @@ def stream(seed: int, claim: str, cell: str, batch: int) -> np.random.Generator:
     so results are the same for any number of workers, any order and any choice of claims. SFC64 behind
     NumPy's ``SeedSequence``: of NumPy's generators it fills arrays of normals fastest.
     """
-    sequence = np.random.SeedSequence(entropy=_words(seed, claim, cell), spawn_key=(batch,))
-    return np.random.Generator(np.random.SFC64(sequence))
-
-
-@lru_cache(maxsize=64)
-def _words(seed: int, claim: str, cell: str) -> NDArray[np.uint32]:
-    """Return the seed and the names' hash as NumPy would make words of them, once for all batches."""
     name = hashlib.sha256(f"{claim}\0{cell}".encode()).digest()[:16]
+    # The seed and the names' hash as NumPy would make words of them.
     size = max(1, -(-seed.bit_length() // 32))
-    return np.frombuffer(seed.to_bytes(4 * size, "little") + name, dtype="<u4")
+    entropy = np.frombuffer(seed.to_bytes(4 * size, "little") + name, dtype="<u4")
+    sequence = np.random.SeedSequence(entropy=entropy, spawn_key=(batch,))
+    return np.random.Generator(np.random.SFC64(sequence))
 
 
 Array = NDArray[np.float64]
@@ -111,12 +106,6 @@ class Distribution:
     def mean(self) -> Fraction:
         """The exact mean."""
         return self.moments(1)[1]
-
-    @property
-    def variance(self) -> Fraction:
-        """The exact variance."""
-        _, first, second = self.moments(2)
-        return second - first**2
 
     def central_moments(self, highest: int) -> tuple[Fraction, ...]:
         """Return the exact central moments E(x-μ)^0 … E(x-μ)^highest.

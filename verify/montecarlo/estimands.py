@@ -168,10 +168,15 @@ class Smooth:
         # The upper bound of a positive quantity lies further off than the lower bound.
         stretch = 1 + goal.width / abs(goal.prediction) if self.positive and goal.prediction else 1.0
         width = goal.width / stretch
-        if pilot is None or self.block_variance is not None:
-            return _blocks_for(self._of_block(goal.prediction), goal, width)
-        linear = Linearised(pilot, self.at(pilot.outputs)[1])
-        for_width = _blocks_for(linear.variance, goal, width)
+        linear = None
+        if pilot is not None and self.block_variance is None:
+            linear = Linearised(pilot, self.at(pilot.outputs)[1])
+        variance = self._of_block(goal.prediction) if linear is None else linear.variance
+        # The half-width must span so many standard errors.
+        deviations = intervals.normal_quantile(goal.alpha) + intervals.normal_quantile(goal.miss)
+        for_width = max(MIN_BLOCKS, math.ceil(variance * (deviations / width) ** 2))
+        if linear is None:
+            return for_width
         # A pilot's skewness is rough.
         for_skewness = math.ceil(1.25 * intervals.least_blocks(linear.skewness, goal.alpha))
         if for_skewness <= for_width:
@@ -179,13 +184,6 @@ class Smooth:
         for_groups = groups.blocks_within(linear, goal.alpha, goal.miss, width)
         # Where the tails are so heavy that even this many are not reliable, undecided is the honest end.
         return max(for_width, min(for_skewness, for_groups, SKEWNESS_CAP * for_width))
-
-
-def _blocks_for(variance: float, goal: Goal, width: float) -> int:
-    """Return the blocks of that ``variance`` whose mean is known to ``width`` as ``goal`` wants it."""
-    # The half-width must span so many standard errors.
-    deviations = intervals.normal_quantile(goal.alpha) + intervals.normal_quantile(goal.miss)
-    return max(MIN_BLOCKS, math.ceil(variance * (deviations / width) ** 2))
 
 
 @dataclass(frozen=True)

@@ -69,31 +69,9 @@ class Linearised:
         return _KURTOSIS_PER_SKEWNESS * (self.skewness**2 + 1)
 
     @property
-    def group_size(self) -> int:
-        """Blocks in the smallest group."""
-        return self.sample.blocks // GROUPS
-
-    @cached_property
-    def compared(self) -> Array:
-        """The means of twice as large groups in ascending order, less the mean of all; none as for groups."""
-        # Blocks are dealt in turn, so the first groups may have one more than the last.
-        sizes = (self.sample.blocks + np.arange(GROUPS)[::-1]) // GROUPS
-        sums = (self.groups * sizes).reshape(2, -1).sum(axis=0)
-        return np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
-
-    @property
     def groups(self) -> Array:
         """The groups' means, less the mean of all; none where not every group has a block."""
         return (self.sample.groups - self.sample.mean) @ self.slope
-
-
-def underrating(blocks: int, kurtosis: float, share: float) -> float:
-    """Return a bound of the probability that the sampled variance is ``share`` of the true variance or less.
-
-    For blocks of at most this ``kurtosis``. Source: A. Maurer, A bound on the deviation probability for sums
-    of non-negative random variables, J. Inequal. Pure Appl. Math. 4 (2003), 15, for the squared deviations.
-    """
-    return math.exp(-blocks * (1 - share) ** 2 / (2 * kurtosis))
 
 
 def blocks_needed(linear: Linearised, alpha: float) -> int:
@@ -140,14 +118,18 @@ def interval(linear: Linearised, alpha: float) -> Interval | None:
     """
     if not linear.groups.size or linear.sample.blocks < blocks_needed(linear, alpha):
         return None
-    size = 2 * linear.group_size
+    size = 2 * (linear.sample.blocks // GROUPS)
     # Order statistics of the mean itself; where groups are too small for them, of the median, which is wider.
     rank, beyond = rank_below(0.5 - _abnormality(linear) / math.sqrt(size), alpha), 0.0
     if rank == 0:
         rank, beyond = rank_below(0.5, alpha), _UNDERRATED * math.sqrt(linear.variance / size)
     if rank == 0:
         return None
-    low, high = linear.compared[rank - 1] - beyond, linear.compared[-rank] + beyond
+    # Two groups each are put together. The first groups may have a block more than the last.
+    sizes = (linear.sample.blocks + np.arange(GROUPS)[::-1]) // GROUPS
+    sums = (linear.groups * sizes).reshape(2, -1).sum(axis=0)
+    means = np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
+    low, high = means[rank - 1] - beyond, means[-rank] + beyond
     return min(0.0, float(low)), max(0.0, float(high))
 
 
@@ -186,14 +168,19 @@ def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> s
     most one in nine lies three deviations off, whatever the distribution (Chebyshev). Too large a variance
     shows in the sampled variance, for kurtoses up to ``kurtosis_provided``. A right variance is contradicted
     with probability ``FALSE_CONTRADICTION`` at most in either way.
+
+    Source: A. Maurer, A bound on the deviation probability for sums of non-negative random variables, J.
+    Inequal. Pure Appl. Math. 4 (2003), 15, here of the squared deviations, for too large a variance.
     """
     least, most = derived
-    distances = np.abs(linear.groups) * math.sqrt(linear.group_size)
+    distances = np.abs(linear.groups) * math.sqrt(linear.sample.blocks // GROUPS)
     far = int(np.count_nonzero(distances > 3 * (math.sqrt(most) + bend)))
     too_small = far > 0 and scipy.special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION
     sampled, too_large = math.sqrt(linear.variance) + bend, False
     if sampled**2 * _GROSS < least:
-        chance = underrating(linear.sample.blocks, linear.kurtosis_provided, sampled**2 / least)
+        # By Maurer, the sampled variance is such a share of the true one, or less, with this probability.
+        share = sampled**2 / least
+        chance = math.exp(-linear.sample.blocks * (1 - share) ** 2 / (2 * linear.kurtosis_provided))
         too_large = chance < FALSE_CONTRADICTION
     # In one line for either: which of the two is at fault, draws cannot tell.
     if too_small or too_large:
