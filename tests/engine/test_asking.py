@@ -15,18 +15,7 @@ from verify.spec.claim import Claim
 from verify.symbolic.bounds import at_least
 from verify.symbolic.chains import Chain, Line
 from verify.symbolic.grammar import QuestionError
-from verify.symbolic.vocabulary import (
-    NORMAL_LAW,
-    UNIT,
-    E,
-    Softmax,
-    d,
-    j,
-    n,
-    over_keys,
-    score,
-    squares,
-)
+from verify.symbolic.vocabulary import NORMAL_LAW, UNIT, E, Softmax, d, j, n, over_keys, score, squares
 
 SMALL: dict[str, Any] = {"dimensions": (4, 16), "tolerance": 0.05, "workers": 1}
 """Where the number of draws does not matter."""

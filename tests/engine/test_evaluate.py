@@ -16,14 +16,7 @@ from verify.engine.runner import settings
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.estimands import Bounded
-from verify.montecarlo.experiment import (
-    Comparison,
-    Control,
-    Exact,
-    Experiment,
-    Prediction,
-    Tolerance,
-)
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Tolerance
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.vocabulary import d
 

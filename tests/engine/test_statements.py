@@ -156,8 +156,7 @@ def test_evidence_that_a_claim_lacks_is_an_error(evidence: str) -> None:
     kind: Literal["says", "prints"] = "prints" if evidence.startswith("fact") else "says"
     parts = [part(evidence, kind=kind, printed="1" if kind == "prints" else None)]
     with pytest.raises(
-        SourcesError,
-        match=r"^statement s1, part 1: the claim one-claim has no \w+ 'none'; .*$",
+        SourcesError, match=r"^statement s1, part 1: the claim one-claim has no \w+ 'none'; .*$"
     ):
         decided(parts, claim())
 

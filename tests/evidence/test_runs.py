@@ -9,13 +9,7 @@ import pytest
 from tests.report.builders import check_that_is
 from tests.report.records import SCORE_VARIANCE, record
 from verify.errors import ClaimError
-from verify.evidence import (
-    ClaimRecord,
-    Counted,
-    Proof,
-    RunRecord,
-    Verdict,
-)
+from verify.evidence import ClaimRecord, Counted, Proof, RunRecord, Verdict
 
 
 CLAIM = SCORE_VARIANCE

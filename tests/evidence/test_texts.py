@@ -10,11 +10,7 @@ from tests.report.records import SCORE_VARIANCE
 from verify.errors import ClaimError
 from verify.evidence import Check, Fact
 from verify.evidence.records import Record, by_id, fingerprint
-from verify.evidence.texts import (
-    formula,
-    in_utc,
-    moment,
-)
+from verify.evidence.texts import formula, in_utc, moment
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,7 @@ import pytest
 
 from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome, Verdict
-from verify.evidence.words import (
-    decisive_check,
-    largest_deviation,
-    sentence,
-    tallies,
-    tolerance_text,
-)
+from verify.evidence.words import decisive_check, largest_deviation, sentence, tallies, tolerance_text
 from verify.report.tables import check_table
 
 
@@ -20,11 +14,7 @@ from verify.report.tables import check_table
     ("estimate", "error", "ending"),
     [
         (64.02, 0.096, "it lies within ±1% of the prediction and contains the derived 64."),
-        (
-            64.3,
-            0.02,
-            "it lies within the predicted 64 ± 1%, but leaves that value itself out.",
-        ),
+        (64.3, 0.02, "it lies within the predicted 64 ± 1%, but leaves that value itself out."),
         (66, 0.096, "it lies wholly outside the predicted 64 ± 1%."),
         (64.02, 0.2, "it is neither within nor outside the predicted 64 ± 1%."),
     ],

@@ -10,10 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from verify.errors import SettingsError
-from verify.executors.machine import (
-    one_blas_thread,
-    processors,
-)
+from verify.executors.machine import one_blas_thread, processors
 
 
 def blas_threads() -> set[int]:

@@ -105,12 +105,7 @@ def at_least(successes: int, trials: int, promised: float) -> bool:
 
 
 def draw(
-    cell: Cell,
-    claim: str,
-    seed: int,
-    blocks: int,
-    so_far: Drawn | None = None,
-    mapper: Mapper = map,
+    cell: Cell, claim: str, seed: int, blocks: int, so_far: Drawn | None = None, mapper: Mapper = map
 ) -> Drawn:
     """Return at least ``blocks`` blocks drawn, in whole batches, going on from ``so_far``.
 

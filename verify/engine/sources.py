@@ -11,14 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, ValidationError, model_validator
 from sympy import N
 
 from verify.errors import ClaimError, SourcesError, unknown

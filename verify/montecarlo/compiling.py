@@ -127,10 +127,7 @@ class Compiler:
     """Compiles expressions for blocks whose ranges have these ``sizes`` and symbols these ``values``."""
 
     def __init__(
-        self,
-        sizes: Mapping[Any, int],
-        values: Mapping[sp.Symbol, float],
-        families: Iterable[Family],
+        self, sizes: Mapping[Any, int], values: Mapping[sp.Symbol, float], families: Iterable[Family]
     ) -> None:
         self._sizes, self._values = dict(sizes), values
         self._families = {str(family.label) for family in families}

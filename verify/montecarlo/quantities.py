@@ -193,10 +193,7 @@ PAIRS = 64
 
 
 def of_pairs(
-    name: str,
-    gaps: Mapping[str, LargestGap],
-    laws: Mapping[Family, Distribution],
-    at: Mapping[Any, Any],
+    name: str, gaps: Mapping[str, LargestGap], laws: Mapping[Family, Distribution], at: Mapping[Any, Any]
 ) -> tuple[Cell, dict[str, Estimand]]:
     """Return the cell in which shares of independent scores are counted, and the estimand of each gap.
 
