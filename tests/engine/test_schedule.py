@@ -1,4 +1,4 @@
-"""The schedule: the same evidence whoever works, in whatever order, whatever is stored."""
+"""The schedule: the same evidence whoever works, in whatever order, whatever is stored; and keys of rows."""
 
 import pickle
 import queue
@@ -7,17 +7,21 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from verify.engine.catalogue import Shipped, InMemoryClaim, catalogue
+from tests.tool import example_claim
+from verify.engine import tasks
+from verify.engine.catalogue import ClaimFile, InMemoryClaim, Shipped, catalogue
+from verify.engine.evaluate import evaluate
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import RunProgress, Schedule
 from verify.engine.store import Store
-from verify.engine.tasks import perform, versions
+from verify.engine.tasks import key, perform, versions
 from verify.errors import ClaimError, SettingsError, VerifyError
 from verify.executors.machine import threads_of
 from verify.executors.workers import Workers
@@ -163,3 +167,52 @@ def test_a_task_is_done_with_the_same_version() -> None:
         perform(versions(), pickle.dumps((int, ("x",))))
     with pytest.raises(VerifyError, match="SystemExit: 3"):
         perform(versions(), pickle.dumps((sys.exit, (3,))))
+
+
+FILE = ClaimFile(
+    origin=Path("mine.py"), text=example_claim().encode(), beside=(("common", b"X = 1"),), id="mine"
+)
+CLAIMS = (
+    Shipped("raw_scores", "score-variance"),
+    Shipped("raw_scores", "score-mean"),
+    FILE,
+    replace(FILE, text=FILE.text + b"\n"),
+    replace(FILE, beside=(("common", b"X = 2"),)),
+    replace(FILE, id="other"),
+)
+
+
+def test_all_that_a_value_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kind, its claim with the text of files, its parts, and what it is computed with."""
+
+    def made() -> list[bytes | None]:
+        return [key(kind, claim, part) for kind in ("a", "b") for claim in CLAIMS for part in (1, "1")]
+
+    before = made()
+    assert None not in before
+    assert len(set(before)) == len(before)
+    assert made() == before
+    assert key("a", replace(FILE, origin=Path("elsewhere/mine.py"))) == key("a", FILE)
+    for name in versions():
+        monkeypatch.setattr(tasks, "versions", lambda name=name: {**versions(), name: "other"})
+        assert not set(before) & set(made())
+        monkeypatch.undo()
+
+
+def test_a_claim_made_in_this_process_is_not_stored() -> None:
+    """It may hold anything."""
+    assert key("a", InMemoryClaim(catalogue()["score-variance"])) is None
+
+
+def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
+    """A cell made again is the same pickle."""
+    claim = Shipped("raw_scores", "pairwise-estimator")
+    works = [Work(claim, settings(profile="quick", seed=seed)) for seed in (1, 1, 2)]
+    first, again, other = (
+        [(cell.id, cell.pickled, cell.drawn.total.to_bytes()) for cell in stretch.cells if cell.drawn.batches]
+        for stretch in (evaluate(work, "", (), 0.0) for work in works)
+    )
+    assert first
+    assert first == again
+    assert [cell[:2] for cell in first] == [cell[:2] for cell in other]
+    assert first != other

@@ -144,17 +144,12 @@ SHARES = np.array([[0.25, 1.0], [0.5, 1.0], [0.75, 1.0], [1.0, 1.0]])
 
 
 def test_a_bounded_mean_has_hoeffdings_interval() -> None:
-    """The mean with Hoeffding's interval."""
-    share = Bounded("mean").measure(sample_of(SHARES), 0.01)
+    """Also where all blocks agree: no spread among them does not make the mean certain."""
+    share, all_agree = (Bounded(name).measure(sample_of(SHARES), 0.01) for name in ("mean", "square"))
     assert share.value == 0.625
     assert share.interval == intervals.bounded_mean(0.625, 0.01, 4)
-
-
-def test_blocks_that_all_agree_keep_an_interval() -> None:
-    """No spread among the blocks does not make the mean certain."""
-    share = Bounded("square").measure(sample_of(SHARES), 0.01)
-    assert share.interval[0] < share.value == share.interval[1] == 1
-    assert not share.doubt
+    assert all_agree.interval[0] < all_agree.value == all_agree.interval[1] == 1
+    assert not all_agree.doubt
 
 
 @pytest.mark.parametrize(("truth", "edge"), [(0.6, 0.5), (0.97, 0.5), (0.3, 0.5), (0.98, 0.9)])

@@ -115,17 +115,10 @@ def test_blocks_vary_as_derived() -> None:
         assert estimate.model_error == pytest.approx(estimate.error, rel=0.15)
 
 
-def test_of_a_sum_over_keys_no_block_variance_is_derived() -> None:
-    """Its keys are no places of one score, of which pairs share a query or a key."""
-    mean = sp.Symbol("mean")
-    assert (
-        block_variance(mean, ((mean, over_keys(score) ** 2),), tuple(NORMAL_SCORES.items()), ((d, 3), (n, 4)))
-        is None
-    )
-
-
-def test_without_moments_no_block_variance_is_derived() -> None:
-    """A law without an eighth moment leaves the kurtosis to its studentised interval."""
+def test_where_no_block_variance_is_derived() -> None:
+    """Of a sum over keys, which are no places of one score, and of what is no polynomial or lacks moments."""
+    mean, laws = sp.Symbol("mean"), tuple(NORMAL_SCORES.items())
+    assert block_variance(mean, ((mean, over_keys(score) ** 2),), laws, ((d, 3), (n, 4))) is None
     assert measured(E(sp.Abs(score)), NORMAL_SCORES, {d: 4}).model_error is None
     cell, estimands = measurement("cell", {"it": E(score**2)}, {q: CAUCHY, k: NORMAL}, {d: 2}, tolerance=0.01)
     assert getattr(estimands["it"], "block_variance", 0) is None
