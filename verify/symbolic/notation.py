@@ -382,8 +382,9 @@ def sentence(condition: Any) -> str:
 
 
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
-_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
+_FORMULA = re.compile(r"[μσρτλαγκ](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
+_LETTERS |= {"γ": r"\gamma", "κ": r"\kappa"}
 
 
 def assumptions_of(chain: Any) -> tuple[str, ...]:
