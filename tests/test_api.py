@@ -20,8 +20,7 @@ def doubled() -> Claim:
     """Return the example of a claim as its code makes it, in this process, with an id."""
     made: dict[str, Any] = {}
     exec(example_claim(), made)  # noqa: S102 - a notebook does no other
-    functions = {name: made[name] for name in ("derive", "experiment")}
-    return replace(cast("Claim", made["CLAIM"]), id="doubled-keys", **functions)
+    return cast("Claim", made["CLAIM"]).placed("doubled-keys", "", made)
 
 
 def test_the_public_names_are_there() -> None:

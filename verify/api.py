@@ -95,7 +95,15 @@ def run(
     wanted = choose(known, needed) if needed or not asks else {}
     # Where others work, this process alone hands out.
     workers = 1 if workers is None and executor is not None else workers
-    with _opened(store) as opened:
+    cache: AbstractContextManager[Store | None] = contextlib.nullcontext()
+    if store is True:
+        try:
+            cache = Store(default_path())
+        except StoreError as error:
+            warnings.warn(f"{error}; continuing without it", stacklevel=2)
+    elif store:
+        cache = Store(Path(store))
+    with cache as opened:
         return runner.run(
             wanted,
             chosen,
@@ -108,17 +116,6 @@ def run(
             store=opened,
             callbacks=callbacks,
         )
-
-
-def _opened(store: Path | bool) -> AbstractContextManager[Store | None]:
-    if not isinstance(store, bool):
-        return Store(Path(store))
-    if store:
-        try:
-            return Store(default_path())
-        except StoreError as error:
-            warnings.warn(f"{error}; continuing without it", stacklevel=3)
-    return contextlib.nullcontext()
 
 
 def reproduce(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from verify.cli.console import PATH, end, rendered, say, seed_option, width_of, workers_option
+from verify.cli.console import PATH, rendered, say, seed_option, width_of, workers_option
 from verify.errors import SettingsError
 
 _EXAMPLES = """\b
@@ -40,7 +40,7 @@ Examples:
 @workers_option
 @click.option("--out", type=PATH, metavar="DIR", help="Also write page, PDF and results to this folder.")
 @click.option("--force", is_flag=True, help="Replace results of other claims in DIR.")
-def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **options: Any) -> None:
+def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **options: Any) -> int:
     """Answer QUESTION, such as "Var(q·k)": derive a formula, measure it, and fit over the dimension.
 
     The symbols are those of the report. A score is q·k, q.k or score. A weight is p, or p_scaled where scores
@@ -81,7 +81,7 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
         # The expression is printed below, with a mark at the place.
         click.echo(f"sdpa-verify: {error}", err=True)
         sys.exit(error.exit_status)
-    end(answer.exit_status)
+    return answer.exit_status
 
 
 def _numbers(option: str, text: str | None) -> list[int] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from verify.cli.console import PATH, complain, end, junit_option, out_option, rendered, say, tell
+from verify.cli.console import PATH, complain, junit_option, out_option, rendered, say, tell
 from verify.errors import SettingsError, VerifyError, what_is_wrong
 from verify.files.names import AUDIT, COMPARISON
 
@@ -38,7 +38,7 @@ from verify.files.names import AUDIT, COMPARISON
 )
 @out_option("audit")
 @junit_option
-def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, **options: Any) -> None:
+def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, **options: Any) -> int:
     """Judge the attention in RECORDING.
 
     Write audit.json and audit.html. RECORDING is a folder that "record" wrote, or a NumPy archive or
@@ -66,7 +66,7 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
         write_whole(out / COMPARISON, compared.to_json().encode())
         tell(compared)
         say(out / COMPARISON)
-        end(compared.exit_status)
+        return compared.exit_status
     check_writable(out / AUDIT.evidence, out / AUDIT.page, *([junit] if junit else ()))
     record = audit_recording(recording, **options)
     if junit is not None:
@@ -76,7 +76,7 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
     if junit is not None:
         say(junit)
     rendered(record, out)
-    end(record.exit_status)
+    return record.exit_status
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -93,7 +93,7 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
 )
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bool, **limits: Any) -> None:
+def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bool, **limits: Any) -> int:
     """Run a Python PROGRAM and record its attention calls.
 
     The program itself is not changed. PyTorch is imported before it starts. The exit status is the program's,
@@ -119,7 +119,7 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
             complain(f"not recorded: {missing}")
         number = len(recording.layers)
         complain(f"{number} layer{'' if number == 1 else 's'} recorded; judge with `sdpa-verify audit {out}`")
-    end(status)
+    return status
 
 
 @click.command()
@@ -139,7 +139,7 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
     help="End with 1 unless grouped heads are mapped as by repeat_interleave (as PyTorch's enable_gqa does), "
     "or as by repeat.",
 )
-def probe(function: str, d_k: int, *, causal: bool | None, groups: str | None, **options: Any) -> None:
+def probe(function: str, d_k: int, *, causal: bool | None, groups: str | None, **options: Any) -> int:
     """Find out what an attention FUNCTION of (q, k, v) computes.
 
     It is called with test arrays. The exit status is 1 if its outputs are not those of attention, on ordinary
@@ -164,7 +164,7 @@ def probe(function: str, d_k: int, *, causal: bool | None, groups: str | None, *
     problems = list(probed.problems(**{name: value for name, value in expected.items() if value is not None}))
     for problem in problems:
         tell(f"✗ {problem}")
-    end(1 if problems or probed.faults else 3 if probed.unexplained or not probed.corners else 0)
+    return 1 if problems or probed.faults else 3 if probed.unexplained or not probed.corners else 0
 
 
 COMMANDS = (audit, record, probe)

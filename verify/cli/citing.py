@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, form_option, out_option, say, tell
+from verify.cli.console import PATH, form_option, out_option, say, tell
 from verify.errors import CitationError, VerifyError
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     for value in listed:
         page = f"  {address_on_site(site, value.key)}" if site and isinstance(record, RunRecord) else ""
         tell(f"{value.key:<{width}}  {value.text}{page}")
-    end(0)
 
 
 @click.command("cite")
@@ -96,7 +95,6 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
     cited = cite(record, value.subject, value.part, url, doi, settings.authors, site)
     (tell if form == "text" else say)(FORMS[form](cited))
-    end(0)
 
 
 @click.command("check-docs")
@@ -112,7 +110,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 @_results
 def check_docs(
     documents: tuple[Path, ...], results: Path | None, form: str, *, write: bool, diff: bool, strict: bool
-) -> None:
+) -> int:
     """Compare quotations in documents with the results.
 
     The exit status is 1 if any is stale. A quotation with a form, such as KEY|default or KEY|.3f, must match
@@ -152,7 +150,7 @@ def check_docs(
         say(changes(checked).removesuffix("\n"))
     else:
         (tell if form == "text" else say)(FORMS[form](checked, origin(record)))
-    end(1 if left(checked) else 0)
+    return 1 if left(checked) else 0
 
 
 def _present(results: Path | None) -> Evidence:
@@ -187,7 +185,6 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     path = out or Path(f"verify{FORMATS[form]}")
     write_whole(path, exported(_present(results), names, form).encode())
     say(path)
-    end(0)
 
 
 @click.command()
@@ -206,7 +203,6 @@ def badge(claim: str, out: Path, results: Path | None) -> None:
         raise CitationError(f"{claim!r} has no badge; give a claim")
     write_whole(out / f"{value.key}.svg", as_svg(value.subject).encode())
     say(out / f"{value.key}.svg")
-    end(0)
 
 
 @click.command()
@@ -214,7 +210,7 @@ def badge(claim: str, out: Path, results: Path | None) -> None:
 @click.argument("new", type=PATH)
 @form_option(["text", "json"])
 @click.option("--strict", is_flag=True, help="End with 1 if a value moved, too.")
-def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
+def compare(old: Path, new: Path, form: str, *, strict: bool) -> int:
     """Show how the results NEW differ from the results OLD.
 
     Verdicts, outcomes, keys, values and settings are compared; - is standard input. A value that was drawn
@@ -226,7 +222,7 @@ def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
 
     changes = compare(load(old), load(new))
     (tell if form == "text" else say)(FORMS[form](changes))
-    end(changes.exit_status or int(strict and bool(changes.moved)))
+    return changes.exit_status or int(strict and bool(changes.moved))
 
 
 @click.command()
@@ -247,7 +243,6 @@ def site(out: Path, results: Path | None) -> None:
     shown = _with_packs(record) if isinstance(record, RunRecord) else None
     write_site(record, out, configuration().site, shown=shown)
     say(out / "index.html")
-    end(0)
 
 
 def _with_packs(record: RunRecord) -> RunRecord:

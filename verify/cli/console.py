@@ -7,9 +7,9 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 PATH = click.Path(path_type=Path, readable=False)
 """A path; what cannot be read is said where it is read, with how to fix it."""
 
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
-"""Gives a command options."""
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Gives a command options; what it returns is its exit status, of which none is 0."""
 
 
 def together(*options: Decorator) -> Decorator:
@@ -82,8 +82,6 @@ settings_options = together(
 
 _LEAST = 80  # columns that are laid out for at least
 
-_UNSAID = "verify.unsaid"  # where a command's context keeps why standard output could not be written
-
 
 def say(text: object) -> None:
     """Print a result; a closed or full standard output must not stop what is written to files."""
@@ -91,8 +89,14 @@ def say(text: object) -> None:
         click.echo(for_terminal(str(text)))
     except OSError as error:
         silence(sys.stdout)
+        # A reader who went away has read enough. Else the command goes on, and ends with this error.
         if not isinstance(error, BrokenPipeError):
-            click.get_current_context().meta[_UNSAID] = error.strerror
+            what = f"standard output: cannot be written ({error.strerror}); free space or send it elsewhere"
+            click.get_current_context().call_on_close(partial(_fail, OutputError(what)))
+
+
+def _fail(error: OutputError) -> NoReturn:
+    raise error
 
 
 def tell(text: object, hang: int = 4) -> None:
@@ -123,34 +127,16 @@ def fitted(text: str, width: int | None, hang: int = 4) -> str:
         return text
     lines = []
     for line in text.split("\n"):
-        if len(line) <= width:
-            lines.append(line)
-            continue
         start = indent = len(line) - len(line.lstrip())
         # A column ends where two spaces or more stand after a word.
         column = re.match(r" *\S+(?: \S+)*  +", line)
         if column and 2 * column.end() <= width:
             start = column.end()
         hanging = start if start > indent else indent + hang
-        lines.append(
-            textwrap.fill(
-                " ".join(line[start:].split()),
-                width,
-                initial_indent=line[:start],
-                subsequent_indent=" " * hanging,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
+        wrapper = textwrap.TextWrapper(width, line[:start], " " * hanging)
+        wrapper.break_long_words = wrapper.break_on_hyphens = False
+        lines.append(wrapper.fill(" ".join(line[start:].split())) if len(line) > width else line)
     return "\n".join(lines)
-
-
-def end(status: int) -> None:
-    """End with ``status``, unless results could not be printed."""
-    reason = click.get_current_context().meta.get(_UNSAID)
-    if reason:
-        raise OutputError(f"standard output: cannot be written ({reason}); free space or send it elsewhere")
-    sys.exit(status)
 
 
 def complain(text: str) -> None:

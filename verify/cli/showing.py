@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli.console import claims_option, end, settings_options, tell, width_of
+from verify.cli.console import claims_option, settings_options, tell, width_of
 from verify.errors import claim_errors
 
 if TYPE_CHECKING:
@@ -40,13 +40,12 @@ def list_() -> None:
             chapter = claim.chapter_title
         ending = " (proved)" if claim.derivation.status is Proof.PROVED else ""
         tell(f"  {claim.id:<{width}}  {plain(claim.title)}{ending}")
-    end(0)
 
 
 @click.command()
 @click.argument("claim")
 @claims_option("The file of a claim of your own.")
-def show(claim: str, claim_files: tuple[Path, ...]) -> None:
+def show(claim: str, claim_files: tuple[Path, ...]) -> int:
     """Show a claim with its derivation, and check every line of it.
 
     The exit status is 1 if a line does not hold.
@@ -59,7 +58,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
         derivation = entry.claim.derived()
         text = page(entry.claim, derivation, width_of() or 80)
     tell(text, hang=0)
-    end(1 if derivation.problem else 0)
+    return 1 if derivation.problem else 0
 
 
 def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
@@ -119,7 +118,6 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
     chosen = settings(**options)
     known, names = look_up([*claims, *claim_files])
     tell(planning.plan(choose(known, names), chosen, processors(workers)), hang=0)
-    end(0)
 
 
 COMMANDS = (list_, show, plan)

@@ -14,7 +14,6 @@ import click
 from verify.cli.console import (
     PATH,
     claims_option,
-    end,
     junit_option,
     log,
     out_option,
@@ -73,7 +72,7 @@ run_options = together(
 @click.command()
 @run_options
 @edition_option
-def report(out: Path, edition: str, **options: Any) -> None:
+def report(out: Path, edition: str, **options: Any) -> int:
     """Verify claims and write a report.
 
     It is written to report.html, report.pdf and results.json. Without CLAIM, all claims of the catalogue are
@@ -85,7 +84,7 @@ def report(out: Path, edition: str, **options: Any) -> None:
         names = RUN.evidence, RUN.page, RUN.sheet(edition)
         record = _verified(out, names, workers, **options)
         rendered(record, out, workers, record.run.phases_s, edition)
-    end(record.exit_status)
+    return record.exit_status
 
 
 @click.command()
@@ -94,7 +93,7 @@ def report(out: Path, edition: str, **options: Any) -> None:
 @click.option(
     "--summary", type=PATH, metavar="FILE", help="Also write the outcome as Markdown, for a CI job's page."
 )
-def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> None:
+def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> int:
     """Verify claims and write results.json only.
 
     Without CLAIM, all claims of the catalogue are verified.
@@ -118,14 +117,14 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
     write_together({path: form(record) for path, form in forms.items()})
     for path in (results, *forms):
         say(path)
-    end(record.exit_status)
+    return record.exit_status
 
 
 @click.command()
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
-def render(results: Path, out: Path | None, edition: str) -> None:
+def render(results: Path, out: Path | None, edition: str) -> int:
     """Make the report again from RESULTS.
 
     Nothing is derived or drawn. RESULTS is a results.json or audit.json of at most 128 MB, or - for standard
@@ -135,7 +134,7 @@ def render(results: Path, out: Path | None, edition: str) -> None:
 
     record = load_either(results)
     rendered(record, out or results.parent, edition=edition)
-    end(record.exit_status)
+    return record.exit_status
 
 
 @click.command()
@@ -145,7 +144,7 @@ def render(results: Path, out: Path | None, edition: str) -> None:
 @workers_option
 def reproduce(
     results: Path, names: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None
-) -> None:
+) -> int:
     """Run the claims of RESULTS again and compare.
 
     Seed, profile, tolerance and claims are those of RESULTS, a results.json or - for standard input. The
@@ -163,7 +162,7 @@ def reproduce(
         with following() as callbacks:
             made = api.reproduce(record, names, own=claim_files, workers=pool, callbacks=callbacks)
     tell(made)
-    end(made.exit_status)
+    return made.exit_status
 
 
 def _verified(

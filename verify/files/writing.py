@@ -34,7 +34,7 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
         OutputError: a folder cannot be made or written, a file is read-only, or the disk is full.
     """
     with contextlib.ExitStack() as stack:
-        waiting: dict[Path, Path] = {}
+        waiting: dict[Path, tuple[Path, Path]] = {}
         for path, content in files.items():
             with _as_output_error(path):
                 if not _is_device(path):
@@ -42,7 +42,8 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
         for path, content in files.items():
             with _as_output_error(path):
                 if path in waiting:
-                    waiting[path].replace(_led_to(path))
+                    temporary, place = waiting[path]
+                    temporary.replace(place)
                 else:
                     with path.open("ab") as stream:
                         stream.write(content)
@@ -79,16 +80,14 @@ def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
 @contextlib.contextmanager
 def environment(**variables: str) -> Iterator[None]:
     """Set environment variables, for child processes and libraries, and put them back afterwards."""
-    before = {name: os.environ.get(name) for name in variables}
+    before = {name: os.environ[name] for name in variables if name in os.environ}
     os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in variables:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def is_read_only(path: Path) -> bool:
@@ -123,28 +122,13 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_dir() and (borrowed or not path.is_file())
 
 
-def _led_to(path: Path) -> Path:
-    """Return where a link leads, or the path itself; links in a circle are an OSError."""
+@contextlib.contextmanager
+def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[tuple[Path, Path]]:
+    """Yield a temporary file with this content, removed at the end if it is still there, and its goal."""
+    # Links in a circle are an OSError; what is not there yet is none.
     with contextlib.suppress(FileNotFoundError):
         path.stat()
-    return Path(os.path.realpath(path))
-
-
-def _mode(place: Path) -> int:
-    """Return the mode of the file that is there; a new file is as public as the user's umask says."""
-    if not place.is_file():
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
-    if is_read_only(place):
-        raise PermissionError(errno.EACCES, "it is read-only")
-    return stat.S_IMODE(place.stat().st_mode)
-
-
-@contextlib.contextmanager
-def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[Path]:
-    """Yield a temporary file with this content, to be moved to ``path``; left where it is, it is removed."""
-    place = _led_to(path)
+    place = Path(os.path.realpath(path))
     place.parent.mkdir(parents=True, exist_ok=True)
     # Its name is known before it is made: so it is removed whenever a signal comes.
     temporary = place.parent / f".sdpa-verify-{secrets.token_hex(8)}.tmp"
@@ -154,8 +138,17 @@ def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[Path]:
             stream.flush()
             if durably:
                 os.fsync(stream.fileno())
-        temporary.chmod(_mode(place))
-        yield temporary
+        if not place.is_file():
+            # A new file is as public as the user's umask says, which can be read by setting it alone.
+            mask = os.umask(0)
+            os.umask(mask)
+            mode = 0o666 & ~mask
+        elif is_read_only(place):
+            raise PermissionError(errno.EACCES, "it is read-only")
+        else:
+            mode = stat.S_IMODE(place.stat().st_mode)
+        temporary.chmod(mode)
+        yield temporary, place
     finally:
         temporary.unlink(missing_ok=True)
 
