@@ -13,7 +13,6 @@ from verify.errors import CitationError, VerifyError
 
 if TYPE_CHECKING:
     from verify.citing.values import Evidence
-    from verify.evidence import RunRecord
 
 CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "rst", "text")
 OUTCOMES = ("github", "text")
@@ -56,22 +55,10 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 @click.command("cite")
 @click.argument("key")
 @form_option(CITATIONS)
-@click.option(
-    "--url",
-    default="",
-    show_default=False,
-    metavar="URL",
-    help="Address of the published report: its page, its folder or a DOI.",
-)
-@click.option(
-    "--doi",
-    default="",
-    show_default=False,
-    metavar="DOI",
-    help="DOI of the results, such as 10.5281/zenodo.1234567.",
-)
+@click.option("--url", metavar="URL", help="Address of the published report: its page, its folder or a DOI.")
+@click.option("--doi", metavar="DOI", help="DOI of the results, such as 10.5281/zenodo.1234567.")
 @_results
-def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None:
+def cite_(key: str, form: str, url: str | None, doi: str | None, results: Path | None) -> None:
     """Print a citation of what KEY names.
 
     KEY is CLAIM or CLAIM.CHECK; "run" for the whole run; source.ID for a statement of a document; of an audit
@@ -83,7 +70,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
     settings = configuration()
     site = "" if url else settings.site
-    url = url or settings.report
+    url, doi = url or settings.report, doi or ""
     for option, address in (("--url", url), ("--doi", doi)):
         # These end a link in Markdown, and a field in BibTeX.
         if re.search(r"[\s{}()<>\"\\]", address):
@@ -236,27 +223,21 @@ def site(out: Path, results: Path | None) -> None:
     mkdocstrings can link to claim:KEY and statement:ID.
     """
     from verify.citing.configuration import configuration
+    from verify.engine.sources import packs, read_sources
+    from verify.engine.statements import decide
     from verify.evidence import RunRecord
     from verify.report.site import write_site
 
-    record = _present(results)
-    shown = _with_packs(record) if isinstance(record, RunRecord) else None
+    record, shown = _present(results), None
+    if isinstance(record, RunRecord):
+        # Its claims decide the statements of the packs that ship as well.
+        books = [read_sources(Path(name)) for name in sorted(packs().keys() - {record.run.pack})]
+        sources = [record.sources, *(book.sources for book in books)]
+        statements = [record.statements, *(decide(book, record.claims) for book in books)]
+        joined = {"sources": sum(sources, ()), "statements": sum(statements, ())}
+        shown = record.model_copy(update=joined)
     write_site(record, out, configuration().site, shown=shown)
     say(out / "index.html")
-
-
-def _with_packs(record: RunRecord) -> RunRecord:
-    """Return a run with the statements of the packs that ship, which its claims decide as well."""
-    from verify.engine.sources import packs, read_sources
-    from verify.engine.statements import decide
-
-    for name in packs().keys() - {record.run.pack}:
-        book = read_sources(Path(name))
-        statements = record.statements + decide(book, record.claims)
-        record = record.model_copy(
-            update={"sources": record.sources + book.sources, "statements": statements}
-        )
-    return record
 
 
 COMMANDS = (values, cite_, check_docs, export, badge, compare, site)
