@@ -1,6 +1,7 @@
 """How much gradient a softmax row can transmit."""
 
 import math
+import operator
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
@@ -88,14 +89,9 @@ def of_rows(expression: Expr, keys: int) -> loops.OfRows:
 
 
 def row(first: float, second: float, other: float, keys: int) -> Array:
-    """Return weights in proportion to those of the first key, the second, and each of the others."""
-    weights = np.array([first, second, *[other] * (keys - 2)])
+    """Return a row of weights in proportion to those of the first key, the second, and each of the others."""
+    weights = np.array([[first, second, *[other] * (keys - 2)]])
     return weights / weights.sum()
-
-
-def ratio_at(weights: Array, over: loops.OfRows, under: loops.OfRows) -> float:
-    """Return the lower side of a bound over the upper, at a row of weights: at most 1 if it holds."""
-    return float(over(weights[None])[0] / under(weights[None])[0])
 
 
 def norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float:
@@ -125,8 +121,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("in-single-precision", of="one-ahead-n3-most", arguments=single, says=says)
     norms, evenly = loops.spectral_norms, row(1, 1, 1, 8)
     says = "spread evenly, a row passes all that the bound by sums of rows allows"
-    reached, at = (evenly, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
-    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, arguments=reached, says=says)
+    sides, at = (norms(evenly)[0], of_rows(BOUND, 8)(evenly)[0]), dict.fromkeys(symbols("p_1 p_2"), 0.125)
+    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, arguments=sides, says=says)
     says = "the norm never exceeds the largest slope of the logistic function, {value}"
     largest, quarter = (norms, of_rows(S.One, 3), 3), Threshold(Rational(1, 4))
     yield Wrong("a-quarter", of="half-n3", arguments=largest, at_most=quarter, says=says)
@@ -140,9 +136,10 @@ def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], wo
         weights, given = row(*at, keys), (*(norms, of_rows(bound, keys))[::order], keys)
         what, search = f"largest found: {words}", {"keys": keys, "rows": "searched by differential evolution"}
         yield computed(f"{name}-n{keys}", what, loops.largest_ratio, given, at_most=1, settings=search)
-        what, one_row, reached = f"at one row: {words}", (weights, *given[:2]), f"{name}-attained-n{keys}"
-        settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights.round(4).tolist(), strict=False))}
-        yield computed(reached, what, ratio_at, one_row, equals=1, settings=settings)
+        what, reached = f"at one row: {words}", f"{name}-attained-n{keys}"
+        settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights[0].round(4).tolist(), strict=False))}
+        sides = [side(weights)[0] for side in given[:2]]
+        yield computed(reached, what, operator.truediv, tuple(sides), equals=1, settings=settings)
     less = of_rows(bound * Rational(100 - order, 100), 3)
     says, given = f"a bound holds with one per cent less room: {words}", (*(norms, less)[::order], 3)
     yield Wrong(f"{name}-one-per-cent-less", of=f"{name}-n3", arguments=given, says=says)

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation
-from verify.spec import Derivative, E, Expr, Items, Named, Plot, Rational, Symbol, Within, Wrong, a, algebra
-from verify.spec import cite, cited, d, earlier, exp, j, l, n, over_keys, s, score, sqrt, symbols
+from verify.spec import Derivative, E, Items, Named, Plot, Rational, Symbol, Within, Wrong, a, algebra, cite
+from verify.spec import cited, d, earlier, exp, j, l, n, over_keys, s, score, sqrt, symbols
 from verify.spec.arrays import Array, complex_step, entries, largest_difference, loops, softmax
 from verify.spec.integrals import mean_beside_sink, over_lengths
 from verify.spec.score_law import exponential, t
@@ -44,13 +44,6 @@ def beside_sink(scores: Array, sink: float) -> Array:
     return softmax(padded)[..., :-1]
 
 
-def distance_of_gradients(slope: Expr, sink: float) -> float:
-    """Return how far the derived gradient of the keys' weight is from the array code's, for fixed scores."""
-    scores = loops.fixed_normals(8)
-    stepped = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
-    return largest_difference(stepped, entries(slope, (a, l), {"s": scores[None]}, {b: sink})[0])
-
-
 def weight(keys: int) -> Callable[[float], float]:
     """Return the keys' mean weight as a function of the sink's score, integrated."""
     return lambda sink: over_lengths(partial(mean_beside_sink, sink=float(sink)), keys, D, D**-0.5).value
@@ -62,13 +55,19 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"kept-{cell}", derived, at, equals=weight(keys)(sink), control=(keys, sink) == ROWS[-1])
         less = 0.99 if (keys, sink) == (64, 2) else 0
         yield Check(f"bound-{cell}", derived, at, tolerance=near, sharper=less)
-    slope, what = derived["slope"].end, "largest distance of the derived gradient from the array code’s"
-    gradients = partial(Computed, settings={"keys": 8, "b": 1}, allowance=ROUNDING)
-    yield gradients("gradient", what, distance_of_gradients, (slope, 1.0), equals=0)
+    what, settings = "largest distance of the derived gradient from the array code’s", {"keys": 8, "b": 1}
+    scores = loops.fixed_normals(8)
+    stepped = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
+    gradients, higher = (
+        (stepped, entries(derived["slope"].end, (a, l), {"s": scores[None]}, {b: sink})[0])
+        for sink in (1.0, 1.01)
+    )
+    distance = partial(Computed, code=largest_difference, equals=0, allowance=ROUNDING)
+    yield distance("gradient", what, arguments=gradients, settings=settings)
     says = "the sink counts as one more key at any score"
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says=says)
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
-    yield Wrong("larger-sink", of="gradient", arguments=(slope, 1.01), says=says)
+    yield Wrong("larger-sink", of="gradient", arguments=higher, says=says)
     checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}
     curves = {f"integrated, $n = {keys}$": weight(keys) for keys in (4, 64)}
     bounds = {f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)}

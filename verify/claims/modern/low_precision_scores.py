@@ -77,12 +77,6 @@ def mean_error(dimension: int, bits: int) -> float:
     return total
 
 
-def spacing_above(at: float, bits: int) -> float:
-    """Return the distance of a number of ``bits`` bits from the next, the least step that rounding keeps."""
-    steps = 2.0 ** -np.arange(-8, 24)
-    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
-
-
 def orders(dimension: int) -> tuple[Array, Array]:
     """Return scores scaled, then rounded to 8 bits, and those rounded, then scaled."""
     return rounded(NUMBERS * dimension**-0.5, 8), rounded(NUMBERS, 8) * dimension**-0.5
@@ -107,11 +101,12 @@ def experiment(derived: Derivation) -> Items:
     where = {"precision": "bfloat16", "scores": "1 to 2"}
     off, what = {"move-sharper": 0.99}, "move of a score, over the score"
     yield differs("move", what, arguments=moved, at_most=half, settings=where, off=off)
+    steps = 2.0 ** -np.arange(-8, 24)
     for name, bits in BITS.items():
-        place = {"at": 64, "precision": name}
-        check, what = f"spacing-{name.lower()}", "distance to the next number"
-        gap = SPACING.subs({b: bits, e: 6})
-        yield Computed(check, what, spacing_above, (64.0, bits), equals=gap, settings=place)
+        stays = steps[rounded(64 + steps, bits) == 64 + steps]
+        check, where = f"spacing-{name.lower()}", {"at": 64, "precision": name}
+        gap, what = SPACING.subs({b: bits, e: 6}), "distance to the next number"
+        yield Computed(check, what, np.min, (stays,), equals=gap, settings=where)
     what = "largest distance of scores rounded to 11 bits from half precision as NumPy has it"
     many, given = {"scores": len(NUMBERS)}, (rounded(NUMBERS, 11), IN_HALF)
     yield differs("bit-for-bit", what, arguments=given, equals=0, settings=many)

@@ -65,18 +65,6 @@ def fits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]
     return {"deviation over its standard error": deviation, "its square": deviation**2}
 
 
-def fitted_to_row(scale: float) -> float:
-    """Return the scale that is fitted to the output of that row under ``scale``, from a start 30% off."""
-    output, _ = response(SCORES, ROW, scale)
-    return float(fitted_scale(SCORES, ROW, output, 1.3 * PLANTED))
-
-
-def distance_of_slopes(scale: float) -> float:
-    """Return how far the derived slope under ``scale`` is from that of the array code, differentiated."""
-    followed = complex_step(lambda x: softmax(x * SCORES) @ ROW, np.full(1, PLANTED))
-    return largest_difference(followed[0], response(SCORES, ROW, scale)[1])
-
-
 def experiment(derived: Derivation) -> Items:
     spread = derived["fitted"]
     at, laws = {N: 4, tau: S.Half}, {g: numbers([1, "-1/2", 2, 3]), error: UNIFORM}
@@ -89,16 +77,21 @@ def experiment(derived: Derivation) -> Items:
         yield of_fits(f"bias-d{size}", bias, {d: size}, equals=0, tolerance=near)
         yield of_fits(f"error-d{size}", square, {d: size}, equals=relative, tolerance=2, control=size == 4)
     row = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
-    of_row = partial(Computed, arguments=(PLANTED,), settings=row, allowance=ROUNDING)
-    yield of_row("found-again", "the scale fitted to an output without errors", fitted_to_row, equals=PLANTED)
+    of_row = partial(Computed, settings=row, allowance=ROUNDING)
+    # Fitted from a start 30% off, to the output under the scale and under one that is larger.
+    (output, slope), (more, steeper) = (response(SCORES, ROW, times * PLANTED) for times in (1, 1.01))
+    what, fit = "the scale fitted to an output without errors", (SCORES, ROW, output, 1.3 * PLANTED)
+    yield of_row("found-again", what, fitted_scale, fit, equals=PLANTED)
     what = "largest distance of the derived slope from that of the array code, by a complex step"
-    yield of_row("slope", what, distance_of_slopes, equals=0)
+    followed = complex_step(lambda x: softmax(x * SCORES) @ ROW, np.full(1, PLANTED))[0]
+    yield of_row("slope", what, largest_difference, (followed, slope), equals=0)
     says = "fitted scales are half a standard error off on average"
     yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says=says)
-    larger, says = (1.01 * PLANTED,), "a scale that is larger by one per cent leaves the same output"
+    says = "a scale that is larger by one per cent leaves the same output"
+    larger = SCORES, ROW, more, 1.3 * PLANTED
     yield Wrong("larger-scale", of="found-again", equals=PLANTED, arguments=larger, says=says)
     says = "the slope is the same under a scale that is larger by one per cent"
-    yield Wrong("larger-slope", of="slope", equals=0, arguments=larger, says=says)
+    yield Wrong("larger-slope", of="slope", equals=0, arguments=(followed, steeper), says=says)
 
 
 CLAIM = Claim(

@@ -37,15 +37,6 @@ def derive() -> Chains:
     yield entropy.then(parts, r"$\ln p_j = s_j - \ln\sum_l e^{s_l}$", algebra)
 
 
-def searched(what: str) -> float:
-    """Return the largest factor of the published code, where it is, or where the code acts, by search."""
-    # As in the code of P. Veličković et al., Softmax Is Not Enough, 2025; no factor is below 1.
-    factors = np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], ENTROPIES), 1.0)
-    acts = ENTROPIES[factors > 1]
-    values = {"peak-reached": factors.max(), "peak-at": ENTROPIES[factors.argmax()]}
-    return float((values | {"begins": acts[0], "ceases": acts[-1]})[what])
-
-
 def entropy_of(keys: float) -> float:
     """Return the mean entropy of standard normal scores over a number of keys, integrated."""
     return integrated(MEAN_ENTROPY, {n: round(keys)})
@@ -68,15 +59,19 @@ def experiment(derived: Derivation) -> Items:
     for keys, factor in factors.items():
         yield near(f"factor-n{keys}", of_rows, {n: keys}, equals=factor, control=keys == KEYS[0])
     yield near("entropy", derived["entropy"], {n: KEYS[0]})
-    search = partial(Computed, code=searched, settings={"entropies": "0 to 7 nats"})
+    # As in the code of P. Veličković et al., Softmax Is Not Enough, 2025; no factor is below 1.
+    published = np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], ENTROPIES), 1.0)
+    acts, most = ENTROPIES[published > 1], published.argmax()
     steps, where = Allowance(3e-4, "the steps of the search"), "entropy at which the published code"
-    for name, words, value, off in (
-        ("peak-reached", "largest factor of the published code", PEAK, {"higher-peak": 1.01}),
-        ("peak-at", f"{where} has its largest factor", AT, {"peak-earlier": 0.975}),
-        ("begins", f"{where} begins to sharpen", LOW[1], {"begins-later": 1.01}),
-        ("ceases", f"{where} ceases to sharpen", HIGH[0], {"ceases-later": 1.01}),
+    search = partial(Computed, code=float, settings={"entropies": "0 to 7 nats"}, allowance=steps)
+    highest, largest = published[most], "largest factor of the published code"
+    for name, words, by_code, value, off in (
+        ("peak-reached", largest, highest, PEAK, {"higher-peak": 1.01}),
+        ("peak-at", f"{where} has its largest factor", ENTROPIES[most], AT, {"peak-earlier": 0.975}),
+        ("begins", f"{where} begins to sharpen", acts[0], LOW[1], {"begins-later": 1.01}),
+        ("ceases", f"{where} ceases to sharpen", acts[-1], HIGH[0], {"ceases-later": 1.01}),
     ):
-        yield search(name, words, arguments=(name,), equals=value, allowance=steps, off=off)
+        yield search(name, words, arguments=(by_code,), equals=value, off=off)
     says = "it still sharpens rows of {cell:n} keys"
     yield Wrong("still-acts", of="factor-n1024", at_least=S.One, says=says)
     says = "the factor for {cell:n} keys equals that for {factor-n256:n}"

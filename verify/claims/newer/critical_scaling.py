@@ -22,22 +22,18 @@ def derive() -> tuple[Chain, ...]:
     return own, *around_critical(r"the product $\gamma(1 - \rho)$")
 
 
-def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
-    """Return the mean weight of tokens on themselves, vectors of length 1 with that cosine."""
-    apart = np.eye(keys, keys + 1) * np.sqrt(1 - cosine)
-    apart[:, -1] = np.sqrt(cosine)
-    return float(np.diag(softmax(factor * np.log(keys) * (apart @ apart.T))).mean())
-
-
 def experiment(derived: Derivation) -> Items:
     weight, what = derived.end.subs(gamma, FACTOR), derived.start
     near = Allowance(1e-9, "what products of hundreds of numbers lose")
     for keys in (16, 128, 512):
         for name, cosine in COSINES.items():
             at = {"n": keys, "rho": float(cosine), "gamma": float(FACTOR)}
-            given, value = (keys, float(cosine), float(FACTOR)), weight.subs({n: keys, rho: cosine})
-            check = f"own-n{keys}-{name}"
-            yield Computed(check, what, weight_on_itself, given, equals=value, settings=at, allowance=near)
+            check, value = f"own-n{keys}-{name}", weight.subs({n: keys, rho: cosine})
+            # Tokens of length 1: what they share is their last component.
+            tokens = np.eye(keys, keys + 1) * np.sqrt(1 - float(cosine))
+            tokens[:, -1] = np.sqrt(float(cosine))
+            own = np.diag(softmax(float(FACTOR) * np.log(keys) * (tokens @ tokens.T)))
+            yield Computed(check, what, np.mean, (own,), equals=value, settings=at, allowance=near)
     sharper = derived.end.subs({gamma: FACTOR * Rational(101, 100), rho: Rational(1, 6)})
     alike = "similar tokens need a smaller factor, one over one plus the cosine"
     for name, of, wrong, says in (

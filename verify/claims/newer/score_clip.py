@@ -44,13 +44,6 @@ def clipped(queries: Array, keys: Array, level: float) -> Array:
     return (root * queries) @ (root * keys).T
 
 
-def distance_from_temperature(level: float, power: float = 1.0) -> float:
-    """Return how far weights of clipped scores are from those of scores times (level/largest)^power."""
-    scores = FIXED[0] @ FIXED[1].T
-    cooled = softmax((level / scores.max()) ** power * scores)
-    return largest_difference(softmax(clipped(*FIXED, level)), cooled)
-
-
 def experiment(derived: Derivation) -> Items:
     check = partial(Check, shape={m: 4, n: 4})
     # So low a level is passed in size by all but a few inputs, and by either end as often.
@@ -60,17 +53,20 @@ def experiment(derived: Derivation) -> Items:
     for level in (4, 8):
         yield check(f"half-t{level}", derived["half"], {d: 16, tau: level})
     of_fixed = partial(Computed, settings={"tau": LEVEL}, allowance=ROUNDING)
-    scores, off = (clipped(*FIXED, LEVEL),), {"higher-level": 1.01}
-    yield of_fixed("largest", derived["largest"].start, np.max, scores, equals=LEVEL, off=off)
-    what = "largest distance of weights from those at a temperature"
-    yield of_fixed("temperature", what, distance_from_temperature, (LEVEL,), equals=0)
+    lowered, off = clipped(*FIXED, LEVEL), {"higher-level": 1.01}
+    yield of_fixed("largest", derived["largest"].start, np.max, (lowered,), equals=LEVEL, off=off)
+    what, scores = "largest distance of weights from those at a temperature", FIXED[0] @ FIXED[1].T
+    cooled, less = (
+        (softmax(lowered), softmax((LEVEL / scores.max()) ** power * scores)) for power in (1, 0.5)
+    )
+    yield of_fixed("temperature", what, largest_difference, cooled, equals=0)
     says = "after clipping no score exceeds the level in absolute value"
     no_score = partial(Wrong, shape={m: 4, n: 4}, tolerance=of_probability(), says=says)
     yield no_score("absolute", BELOW, {d: 16, tau: LOW}, equals=S.Zero)
     says = "a score below minus the level remains in only nine of twenty draws"
     yield Wrong("seldom", of="below-d16", at_most=Rational(9, 20), says=says)
     says = "scores are multiplied by the root of the factor"
-    yield Wrong("root-alone", of="temperature", arguments=(LEVEL, 0.5), says=says)
+    yield Wrong("root-alone", of="temperature", arguments=less, says=says)
 
 
 CLAIM = Claim(

@@ -44,12 +44,6 @@ def derive() -> Chains:
     yield Chain(step, name="step", title=title).then(tanh(delta / 2), "by half the argument", algebra)
 
 
-def move_of_weights(by: float) -> float:
-    """Return how far the first weight of two moves, over how far its score moves, from -by/2 to by/2."""
-    scores = by * np.array([[0.5, -0.5], [-0.5, 0.5]]) / 2
-    return float(np.subtract(*softmax(scores)[:, 0])) / (by / 2)
-
-
 def experiment(derived: Derivation) -> Items:
     check, tight = partial(Check, shape={m: 16}), Within(0.5, fixed=True)
     for size in (0.25, 1, 4):
@@ -63,8 +57,9 @@ def experiment(derived: Derivation) -> Items:
             of_norm = partial(rounded, arguments=given, settings={"n": keys, "norm": name})
             yield of_norm(f"norm-{name}-n{keys}", what, np.linalg.norm, **{relation: derived.end})
     what, ratio = "change of a weight over the change of its score, two keys", 2 * derived["step"].end
-    moved = partial(rounded, arguments=(1.0,), settings={"delta": 1})
-    yield moved("finite-step", what, move_of_weights, equals=ratio.subs(delta, S.Half))
+    first, second = softmax(np.array([[0.25, -0.25], [-0.25, 0.25]]))[:, 0]
+    moved = partial(rounded, arguments=((first - second) / 0.5,), settings={"delta": 1})
+    yield moved("finite-step", what, float, equals=ratio.subs(delta, S.Half))
     for name, (_, words) in NORMS.items():
         says, most = f"in the {words} norm, forty-nine hundredths are enough", Rational(49, 100)
         yield Wrong(f"smaller-{name}", of=f"norm-{name}-n2", at_most=Threshold(most), says=says)

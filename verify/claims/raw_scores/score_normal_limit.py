@@ -60,11 +60,6 @@ def largest_gap(dimension: int) -> float:
     return max(abs(gap(dimension, float(place))) for place in PLACES)
 
 
-def rate() -> float:
-    """Return the exponent of the exact law's distance between two high dimensions."""
-    return float(np.log(gap(FAR) / gap(NEAR)) / np.log(FAR / NEAR))
-
-
 def experiment(derived: Derivation) -> Items:
     small = "it is a small difference of two larger probabilities"
     wide, fixed = Within(5.0, because=small, fixed=True), Within(fixed=True)
@@ -78,7 +73,8 @@ def experiment(derived: Derivation) -> Items:
     beyond, label = "what falls faster than the first-order term", f"${latex(DISTANCE)}$"
     power, far = simplify(d * TERM.diff(d) / TERM), Allowance(0.005, beyond)
     what, where = f"exponent of {label} in $d_k$", {"from": NEAR, "to": FAR}
-    yield Computed("rate", what, rate, (), power, settings=where, allowance=far)
+    slope = np.log(gap(FAR) / gap(NEAR)) / np.log(FAR / NEAR)
+    yield Computed("rate", what, float, (slope,), power, settings=where, allowance=far)
     for name, what, code, size, off in (
         ("leading-term", f"{label} at $x = 0.742$, of the exact law", gap, FAR, {"larger-term": 1.01}),
         ("largest-gap", f"the largest of its sizes at {len(PLACES)} places", largest_gap, NEAR, {}),
