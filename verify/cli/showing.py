@@ -79,7 +79,7 @@ def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
     texts = claim.words(derivation, None if derivation.problem else facts, measured_by).texts()
     blocks = [
         f"{claim.id} — {plain(texts['title'])}",
-        f"Chapter: {CHAPTERS[claim.chapter].title}",
+        f"Chapter: {CHAPTERS[claim.chapter]}",
         plain(texts["statement"]),
         plain(texts["meaning"]),
     ]

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, ClassVar, TypeVar
 
 import verify.claims
-from verify.claims.chapters import CHAPTERS
+from verify.claims.chapters import CHAPTERS, ORDER
 from verify.errors import ClaimError, VerifyError, place_in, unknown, what_is_wrong
 from verify.evidence import RESERVED, SLUG, USER
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
@@ -162,7 +162,8 @@ def _in_order(entries: Sequence[_Entry]) -> dict[str, _Entry]:
     chapters = list(CHAPTERS)
 
     def place(entry: _Entry) -> Any:
-        return chapters.index(entry.chapter), CHAPTERS[entry.chapter].place(entry.id)
+        known = ORDER.index(entry.id) if entry.id in ORDER else len(ORDER)
+        return chapters.index(entry.chapter), known, entry.id
 
     return {entry.id: entry for entry in sorted(entries, key=place)}
 

@@ -276,7 +276,7 @@ def claim_record(
     return ClaimRecord(
         id=claim.id,
         chapter=claim.chapter,
-        chapter_title=CHAPTERS[claim.chapter].title,
+        chapter_title=CHAPTERS[claim.chapter],
         **words.texts(),
         assumptions=claim.assumptions,
         references=claim.references,

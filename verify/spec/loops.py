@@ -86,11 +86,6 @@ def over_queries(scores: Array) -> Array:
     return np.swapaxes(softmax(np.swapaxes(scores, -1, -2)), -1, -2)
 
 
-def of_halves(scores: Array) -> Array:
-    """Return the softmax of half the scores."""
-    return softmax(scores / 2)
-
-
 OfRows = Callable[[Array], Array]  # a function of sorted rows of probabilities
 
 REACH = 5.0  # the search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding

@@ -1,7 +1,6 @@
 """Numbers of few bits: the nearest, ties to even, whatever the exponent.
 
 rounded    the nearest numbers of an array
-running    partial sums, each rounded before the next term comes
 Rounded    the same as an expression: ``E((Rounded(score, 8) - score)**2)``
 """
 
@@ -16,7 +15,7 @@ from verify.symbolic.vocabulary import Made
 
 def rounded(values: Array, bits: int) -> Array:
     """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
-    values = np.ascontiguousarray(values)
+    values = np.asarray(values, order="C")
     patterns = values.view(f"u{values.itemsize}")
     dropped = patterns.dtype.type(np.finfo(values.dtype).nmant + 1 - bits)
     unit = patterns.dtype.type(1)
@@ -24,15 +23,6 @@ def rounded(values: Array, bits: int) -> Array:
     moved = patterns + ((unit << (dropped - unit)) - unit + ((patterns >> dropped) & unit))
     nearest: Array = (moved >> dropped << dropped).view(values.dtype)
     return nearest
-
-
-def running(terms: Array, bits: int) -> Array:
-    """Return the partial sums over the last axis, each rounded to ``bits``."""
-    sums, total = np.empty_like(terms), np.zeros(terms.shape[:-1])
-    for place in range(terms.shape[-1]):
-        total = rounded(total + terms[..., place], bits)
-        sums[..., place] = total
-    return sums
 
 
 class Rounded(Function):  # type: ignore[misc]  # SymPy has no types

@@ -9,8 +9,7 @@ from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import ROUNDING, Chain, Chains, Claim, Computed, Derivation, Derivative, Expr, Family, Index
 from verify.spec import Items, KroneckerDelta, Softmax, Sum, Wrong, a, algebra, assume, cite, exp, j, l, n
 from verify.spec import over_keys, s, squares
-from verify.spec.arrays import Array, complex_step, entries, in_single_precision, largest_difference, loops
-from verify.spec.arrays import softmax
+from verify.spec.arrays import Array, complex_step, entries, in_single_precision, largest_difference, softmax
 
 x, h = Family("x", n), Index("h")
 p, p_l = Softmax(s[a, j], j), Softmax(s[a, l], l)
@@ -70,11 +69,12 @@ def constant_sum(scores: Array) -> Array:
 def experiment(derived: Derivation) -> Items:
     constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
     alone = "each weight depends on its own score only, as a logistic function would"
+    halved, logistic = (lambda scores: softmax(scores / 2)), (lambda scores: 1 / (1 + np.exp(-scores)))
     wrong: dict[str, tuple[str, Callable[[Array], Array], str]] = {
-        "entries": ("a-factor-cancels", loops.of_halves, "a factor on all scores cancels as a shift does"),
+        "entries": ("a-factor-cancels", halved, "a factor on all scores cancels as a shift does"),
         "row-sums": ("constant-sum-rows", constant_sum, f"{constant}, and its rows sum to zero"),
         "trace": ("constant-sum", constant_sum, constant),
-        "norm": ("logistic-each", lambda scores: 1 / (1 + np.exp(-scores)), alone),
+        "norm": ("logistic-each", logistic, alone),
     }
     labels = {name: chain.start for name, chain in derived.others.items()}
     labels["entries"] = "largest difference of an entry of $J$ from the derived one"

@@ -9,7 +9,7 @@ from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Colu
 from verify.spec import Family, Items, Largest, Law, Le, Rational, S, Threshold, Within, Wrong, a, assume
 from verify.spec import at_most, cite, exp, j, l, m, moments, n, over_keys, s, substitute, symbols
 from verify.spec.arrays import Array
-from verify.spec.rounding import rounded, running
+from verify.spec.rounding import rounded
 
 b, e, h = symbols("b e h", integer=True)
 total, term = symbols("S t", nonnegative=True)
@@ -21,7 +21,10 @@ BITS, MOST = {"bfloat16": 8, "half": 11}, 2**8
 
 def in_turn(terms: Array, bits: int = 8) -> Array:
     """Return sums over the last axis, one term after the other, each sum rounded to ``bits``."""
-    return running(terms, bits)[..., -1]
+    total = np.zeros(terms.shape[:-1])
+    for term in np.moveaxis(terms, -1, 0):
+        total = rounded(total + term, bits)
+    return total
 
 
 def in_pairs(terms: Array, bits: int = 8) -> Array:

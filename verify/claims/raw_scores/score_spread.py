@@ -79,11 +79,6 @@ def point(name: str, dimension: int) -> float:
     return float(scipy.optimize.brentq(beyond, 0.1 * deviation, 4 * deviation))
 
 
-def in_deviations(name: str, dimension: int) -> float:
-    """Return the 95% point in standard deviations of a score."""
-    return point(name, dimension) / (DEVIATION[name] * math.sqrt(dimension))
-
-
 def experiment(derived: Derivation) -> Items:
     far_out = Within(3.0, because="few scores lie near a point so far out", fixed=True)
     cheap = Within(3.0, because="a narrower one would need more draws than the 95% points", fixed=True)
@@ -102,8 +97,9 @@ def experiment(derived: Derivation) -> Items:
     says = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"
     for name, size, few in (("normal", 100, 2), ("uniform", 1000, 3)):
         own, where = f"{name}-deviations-d{size}", {"d_k": size, "components": LAWS[name].name}
-        yield Computed(own, what, in_deviations, (name, size), limit, settings=where, allowance=far)
-        wrong = partial(Wrong, f"{name}-limit-at-{few}", of=own, at={d: few}, arguments=(name, few))
+        high, low = (point(name, at) / (DEVIATION[name] * math.sqrt(at)) for at in (size, few))
+        yield Computed(own, what, float, (high,), limit, settings=where, allowance=far)
+        wrong = partial(Wrong, f"{name}-limit-at-{few}", of=own, at={d: few}, arguments=(low,))
         yield wrong(equals=limit, says=says)
     says = "its width grows in proportion to the dimension"
     yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * point("normal", 2), says=says)

@@ -3,7 +3,6 @@
 import operator
 from fractions import Fraction
 from statistics import pvariance
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -48,21 +47,6 @@ def degree(values: Array) -> int:
     return next(times for times in range(len(values)) if not np.diff(values, times + 1).any())
 
 
-def variance(pairs: Any) -> float:
-    """Return the population variance of the dot products of pairs of vectors."""
-    return float(np.var([np.dot(*pair) for pair in pairs]))
-
-
-def exact_variance(pairs: Any) -> Rational:
-    """Return the same as a fraction."""
-    return Rational(pvariance(Fraction(int(np.dot(*pair))) for pair in pairs))
-
-
-def p_value(freedom: int) -> float:
-    """Return the one-sided p-value of the F test that the products in three dimensions vary more."""
-    return float(special.fdtrc(freedom, freedom, variance(THREE) / variance(TWO)))
-
-
 def experiment(derived: Derivation) -> Items:
     result = {size: derived.end.subs(n, size) for size in (1, 2, 4, 6, 100)}
     for size, exact in result.items():
@@ -73,32 +57,36 @@ def experiment(derived: Derivation) -> Items:
     cubic = Poly(derived.end, n).degree()
     yield Computed("cubic-sum", what, degree, (dots,), equals=cubic, settings={"n": "1…8"})
     what = "sign of the variance in two dimensions minus that in three, of the printed examples"
-    less = variance(TWO) - variance(THREE)
+    two, three = ([int(np.dot(*pair)) for pair in pairs] for pairs in (TWO, THREE))
+    less = np.var(two) - np.var(three)
     yield Computed("two-below-three", what, np.sign, (less,), equals=-1, settings={"products": 3})
-    for name, pairs in (("two", TWO), ("three", THREE)):
-        what, exact = f"population variance of the {name}-dimensional products", exact_variance(pairs)
-        yield Computed(f"spread-of-{name}", what, variance, (pairs,), equals=exact, allowance=Allowance(1e-9))
-    ratio, chance = exact_variance(THREE) / exact_variance(TWO), derived["f-test"]
-    what, p = "one-sided p-value of the F test that the second variance is larger", chance.end.subs(f, ratio)
+    of_two, of_three = (Rational(pvariance(map(Fraction, products))) for products in (two, three))
+    for name, products, exact in (("two", two, of_two), ("three", three, of_three)):
+        what, near = f"population variance of the {name}-dimensional products", Allowance(1e-9)
+        yield Computed(f"spread-of-{name}", what, np.var, (products,), equals=exact, allowance=near)
+    chance, larger = derived["f-test"], np.var(three) / np.var(two)
+    ratio, what = of_three / of_two, "one-sided p-value of the F test that the second variance is larger"
     # Three products a side leave two degrees of freedom each.
-    yield Computed("f-test", what, p_value, (2,), equals=p, allowance=ROUNDING)
+    p, by_scipy = chance.end.subs(f, ratio), special.fdtrc(2, 2, larger)
+    yield Computed("f-test", what, special.fdtrc, (2, 2, larger), equals=p, allowance=ROUNDING)
     yield fact("f-test-p", what, p)
     yield Check("f-test-drawn", chance, {f: ratio})
     what = "largest component of the example in 6 dimensions"
     yield Computed("largest-component", what, max, (range(3, 6 + 3),), equals=8)
     what = "whether the F test rejects equal variances at 5% (1 = yes)"
-    yield Computed("not-rejected", what, operator.lt, (p_value(2), 0.05), equals=0)
+    yield Computed("not-rejected", what, operator.lt, (by_scipy, 0.05), equals=0)
     for size in (2, 4, 6):
         yield fact(f"dot-{size}", f"worked product [1, …, {size}]·[3, …, {size + 2}]", result[size])
     says = "it is cubic also where one vector keeps its components"
     yield Wrong("one-vector-grows", of="cubic-sum", arguments=(np.cumsum(ROW),), says=says)
     says = "the three-dimensional products vary no more than the two-dimensional ones"
-    yield Wrong("same-spread", of="spread-of-three", equals=exact_variance(TWO), says=says)
+    yield Wrong("same-spread", of="spread-of-three", equals=of_two, says=says)
     says = "with both sets exchanged the order is the same"
     yield Wrong("exchanged", of="two-below-three", arguments=(-less,), says=says)
     says = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
     yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says=says)
-    yield Wrong("three-degrees", of="f-test", arguments=(3,), says="there are three degrees of freedom")
+    says, given = "there are three degrees of freedom", (3, 3, larger)
+    yield Wrong("three-degrees", of="f-test", arguments=given, says=says)
     says = "the components stay as small in six dimensions as in two"
     yield Wrong("components-stay-small", of="largest-component", equals=4, says=says)
     says = "three products each are evidence that the variance grows (F test at 5%)"

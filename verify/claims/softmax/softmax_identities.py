@@ -50,7 +50,7 @@ def distance(what: str, size: float, code: Callable[[Array], Array] = softmax) -
 
 WRONG: dict[str, Callable[[Array], Array]] = {
     "divided-by-n": lambda x: np.exp(x) / KEYS,
-    "ratio-of-halves": loops.of_halves,
+    "ratio-of-halves": lambda x: softmax(x / 2),
     "squares-for-exponentials": lambda x: x**2 / np.sum(x**2, axis=1, keepdims=True),
     "size-saturates": lambda x: softmax(x * np.abs(np.mean(x, axis=1, keepdims=True))),
     "over-rows": loops.over_queries,
