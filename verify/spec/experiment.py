@@ -22,7 +22,7 @@ from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment,
 from verify.montecarlo.experiment import Fit as FittedCoefficient
 from verify.montecarlo.quantities import measurement, of_pairs
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Threshold, Wrong
-from verify.spec.fits import coefficients, has_misfit, members_of
+from verify.spec.fits import coefficients, members_of
 from verify.spec.integrals import integrated
 from verify.spec.predictions import origin, predicted, truth_of
 from verify.spec.settings import Setting, cell_name, measurable, normalised, shown
@@ -42,7 +42,10 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
         if isinstance(item, Check):
             plan.checks[item.id] = plan.quantity(item)
         elif isinstance(item, Computed):
-            plan.checks[item.id] = _computed(item)
+            given = Compared(item.id, equals=item.equals, at_most=item.at_most, at_least=item.at_least)
+            what = item.what if isinstance(item.what, str) else f"${latex(item.what)}$"
+            compared = tuple(item.settings.items()), predicted(given), float(item.code(*item.arguments))
+            plan.checks[item.id] = Exact(item.id, what, *compared, item.allowance, given.relation, item.code)
         elif isinstance(item, Fit):
             points = members_of(item, items)
             fits = {fit.id: fit for fit in coefficients(item, points, plan.checks)}
@@ -83,7 +86,7 @@ class Plan:
             if isinstance(item, Check | Wrong) and item.quantity is not None:
                 self.given[item.id], self.measured[item.id] = item, measurable(item)
             # Bent points, which a lack of fit must notice, are quantities of the same cells.
-            bent = members_of(item, items) if isinstance(item, Fit) and has_misfit(item) else ()
+            bent = members_of(item, items) if isinstance(item, Fit) and not item.only else ()
             for check in bent:
                 quantity, setting = measurable(check)
                 factor = 1 + sympify(check.at[item.over]) ** 2  # type: ignore[union-attr]
@@ -227,10 +230,3 @@ def _values(item: Compared) -> dict[str, int | float]:
 def _is_known(check: Comparison) -> bool:
     """Return whether a check predicts its quantity's value: no bound, and no threshold."""
     return check.relation == "=" and check.prediction.origin != "set"
-
-
-def _computed(item: Computed) -> Exact:
-    given = Compared(item.id, equals=item.equals, at_most=item.at_most, at_least=item.at_least)
-    what = item.what if isinstance(item.what, str) else f"${latex(item.what)}$"
-    settings, value = tuple(item.settings.items()), float(item.code(*item.arguments))
-    return Exact(item.id, what, settings, predicted(given), value, item.allowance, given.relation, item.code)

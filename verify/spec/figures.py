@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -111,11 +112,15 @@ def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, l
         for place, layer in enumerate(layers)
     )
     over = x if isinstance(x, str) else _AXES.get(str(x), f"${latex(x)}$")
-    axes = {"x": Axis(label=over, scale=_scale(linear, "x")), "y": Axis(label=y, scale=_scale(linear, "y"))}
+    axes = {
+        axis: Axis(label=words, scale="linear" if axis in linear else "log")
+        for axis, words in (("x", over), ("y", y))
+    }
     drawn = Figure(id=name, title=title, alt=name, layers=shown, **axes)
     return drawn.model_copy(update={"alt": described(drawn)})
 
 
+_number = partial(exact, digits=3)
 _ROLES = {"measured": "measured", "truth": "derived", "control": "wrong", "other": "beside it"}
 """Names of layers without a label."""
 
@@ -158,10 +163,6 @@ def _course(layer: PlotLayer) -> str:
     return f"{'rises' if last > first else 'falls'} from {start} to {end}"
 
 
-def _number(value: float) -> str:
-    return exact(float(value), 3)
-
-
 def plot(item: Plot, findings: Any, title: str) -> Figure:
     """Return the figure of a plot: its checks' estimates, and its curves from end to end.
 
@@ -174,17 +175,14 @@ def plot(item: Plot, findings: Any, title: str) -> Figure:
     if not item.curves:
         layers += [expected(matching, item.over) for _, matching in checks]
     places = item.span or [place for layer in layers for place in layer.x]
+    scale: Scale = "linear" if "x" in item.linear else "log"
     roles: dict[Role, Mapping[str, Any]] = {"truth": item.curves, "other": item.bounds, "control": item.wrong}
     for role, curves in roles.items():
         for label, given in curves.items():
             y, ends = given if isinstance(given, tuple) else (given, places)
-            layers.append(curve(label, _function(y, item), ends, role, scale=_scale(item.linear, "x")))
+            layers.append(curve(label, _function(y, item), ends, role, scale=scale))
     x, y = item.x or item.over, item.y or checks[0][1][0].quantity
     return figure(item.id, item.title or title, *layers, x=x, y=y, linear=item.linear)
-
-
-def _scale(linear: str, axis: str) -> Scale:
-    return "linear" if axis in linear else "log"
 
 
 def _function(y: Any, item: Plot) -> Any:

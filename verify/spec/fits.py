@@ -36,17 +36,12 @@ def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
     if len(members) < 2:
         have = f"{len(checks)} checks match, {len(members) or 'none'} of them with a value of {item.over}"
         raise ClaimError(f"{of_fit}: {have}; a fit needs two at least, as in Check(…, {{{item.over}: 8}})")
-    if len(members) == 2 and (has_misfit(item) or "curvature" in _wanted(item)):
+    if len(members) == 2 and (not item.only or "curvature" in _wanted(item)):
         raise ClaimError(
             f"{of_fit}: 2 checks match, through which any line goes; add a third, or ask for less with "
             'only=("slope",)'
         )
     return members
-
-
-def has_misfit(item: Fit) -> bool:
-    """Return whether a fit is asked for its lack of fit."""
-    return not item.only
 
 
 def _wanted(item: Fit) -> dict[str, Any]:
@@ -96,7 +91,7 @@ def coefficients(
             says = f"it is {value}, in which {left} is left; put a number in, or fit over {left}"
             raise ClaimError(f"fit {own}: {says}")
         made.append(fitted(own, *_COEFFICIENTS[name], value, _tolerance(name, value, item, x, points)))
-    if has_misfit(item):
+    if not item.only:
         model: Model = "line" if sympify(item.law).is_polynomial(item.over) else "power"
         name, band = f"{item.prefix}lack-of-fit", Tolerance(1.0, 1.0, "the fitted values")
         made.append(fitted(name, "relative lack of fit", model, "misfit", S.Zero, band))

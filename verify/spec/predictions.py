@@ -51,15 +51,12 @@ def predicted(given: Compared) -> Prediction:
     if isinstance(value, Prediction):
         return value
     if isinstance(value, Threshold):
-        return replace(_prediction(value.value, given), origin="set")
-    if isinstance(value, float) and given.relation != "=" and 0 < value < 1 and round(value, 2) == value:
-        says = f"its bound {value} is a round number, which nothing derives; say that it is set"
-        raise ClaimError(f"check {given.id}: {says}: Threshold({value})")
-    return _prediction(value, given)
-
-
-def _prediction(value: Any, given: Compared) -> Prediction:
+        alone = replace(given, equals=value.value, at_most=None, at_least=None)
+        return replace(predicted(alone), origin="set")
     if isinstance(value, float):
+        if given.relation != "=" and 0 < value < 1 and round(value, 2) == value:
+            says = f"its bound {value} is a round number, which nothing derives; say that it is set"
+            raise ClaimError(f"check {given.id}: {says}: Threshold({value})")
         return Prediction(value, f"{value:.6g}")
     exact = _put_in(value, given)
     if exact.has(E) and n in given.at:  # means over rows

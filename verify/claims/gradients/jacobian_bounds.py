@@ -133,13 +133,15 @@ def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], wo
     norms, computed = loops.spectral_norms, partial(Computed, allowance=ROUNDING)
     order = 1 if relation == "≤" else -1  # the lower side of the bound comes first
     for keys in (2, 3, 8):
-        weights, given = row(*at, keys), (*(norms, of_rows(bound, keys))[::order], keys)
+        weights, both = row(*at, keys), (norms, of_rows(bound, keys))[::order]
         what, search = f"largest found: {words}", {"keys": keys, "rows": "searched by differential evolution"}
-        yield computed(f"{name}-n{keys}", what, loops.largest_ratio, given, at_most=1, settings=search)
+        yield computed(
+            f"{name}-n{keys}", what, loops.largest_ratio, (*both, keys), at_most=1, settings=search
+        )
         what, reached = f"at one row: {words}", f"{name}-attained-n{keys}"
         settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights[0].round(4).tolist(), strict=False))}
-        sides = [side(weights)[0] for side in given[:2]]
-        yield computed(reached, what, operator.truediv, tuple(sides), equals=1, settings=settings)
+        sides = tuple(side(weights)[0] for side in both)
+        yield computed(reached, what, operator.truediv, sides, equals=1, settings=settings)
     less = of_rows(bound * Rational(100 - order, 100), 3)
     says, given = f"a bound holds with one per cent less room: {words}", (*(norms, less)[::order], 3)
     yield Wrong(f"{name}-one-per-cent-less", of=f"{name}-n3", arguments=given, says=says)

@@ -101,12 +101,12 @@ def experiment(derived: Derivation) -> Items:
     where = {"precision": "bfloat16", "scores": "1 to 2"}
     off, what = {"move-sharper": 0.99}, "move of a score, over the score"
     yield differs("move", what, arguments=moved, at_most=half, settings=where, off=off)
-    steps = 2.0 ** -np.arange(-8, 24)
+    steps = np.exp2(-np.arange(-8.0, 24.0))
     for name, bits in BITS.items():
         stays = steps[rounded(64 + steps, bits) == 64 + steps]
-        check, where = f"spacing-{name.lower()}", {"at": 64, "precision": name}
+        check, place = f"spacing-{name.lower()}", {"at": 64, "precision": name}
         gap, what = SPACING.subs({b: bits, e: 6}), "distance to the next number"
-        yield Computed(check, what, np.min, (stays,), equals=gap, settings=where)
+        yield Computed(check, what, np.min, (stays,), equals=gap, settings=place)
     what = "largest distance of scores rounded to 11 bits from half precision as NumPy has it"
     many, given = {"scores": len(NUMBERS)}, (rounded(NUMBERS, 11), IN_HALF)
     yield differs("bit-for-bit", what, arguments=given, equals=0, settings=many)
