@@ -27,13 +27,8 @@ def of_query(size: Expr = S.One) -> Expr:
     return over_components((c * over_keys(sent(Softmax(c * size * score, j)) * k[j, i])) ** 2)
 
 
-def unscaled(quantity: Expr) -> Expr:
-    """Return a quantity at scale 1 in place of c."""
-    return quantity.xreplace({c: S.One})
-
-
-WEIGHT, SQUARED = Softmax(c * score, j), of_query()
-MEDIANS = sqrt(Quantile(unscaled(SQUARED), S.Half) / Quantile(SQUARED, S.Half))
+WEIGHT, SQUARED, UNSCALED = Softmax(c * score, j), of_query(), {c: S.One}
+MEDIANS = sqrt(Quantile(SQUARED.xreplace(UNSCALED), S.Half) / Quantile(SQUARED, S.Half))
 
 
 def derive() -> Chains:
@@ -42,7 +37,7 @@ def derive() -> Chains:
     both = "both sums over keys tend to that of even attention; the factor before the keys is left"
     of_small = of_query(t)
     title = r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$"
-    yield Chain(Limit(sqrt(unscaled(of_small)) / sqrt(of_small), t, 0), title=title).through(
+    yield Chain(Limit(sqrt(of_small.xreplace(UNSCALED)) / sqrt(of_small), t, 0), title=title).through(
         (1 / c, both, limit(given=(nonzero,))),
         (sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)})),
     )
@@ -53,7 +48,7 @@ def derive() -> Chains:
     why = r"across the query, keys are independent of the scores; along it, their component is $q\cdot k/|q|$"
 
     def ratio(mean_square: Expr) -> Expr:
-        return sqrt(unscaled(mean_square) / mean_square)
+        return sqrt(mean_square.xreplace(UNSCALED) / mean_square)
 
     yield Chain(ratio(E(SQUARED)), name="queries", title="Root mean squares of a query's gradient").through(
         (ratio(c**2 * E(spread)), "products of values and upstream are uncorrelated", UPSTREAM),
@@ -89,7 +84,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     for place in (*SMALLER, *SMALLER_STILL * fine):
         yield Check("median-below-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_most=unity)
     of_small = of_query(t)
-    little = sqrt(E(unscaled(of_small)) / E(of_small))
+    little = sqrt(E(of_small.xreplace(UNSCALED)) / E(of_small))
     for dimension in (16, 64):  # scores of a deviation of a thousandth
         where = {**at(16, dimension), t: Rational(1, 1000) / sqrt(S(dimension))}
         yield Check(f"small-scores-d{dimension}", little, where, equals=derived.end)

@@ -9,6 +9,7 @@ from verify.spec import moments, n, numbers, of_deviation, q, sigma_k, sigma_q, 
 PAIRS, MEANS, MIXED = 8, ((0.5, -1.0), (1.0, -0.5)), 0.8
 """Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""
 P, g, TWO = Symbol("P", positive=True, integer=True), Index("g"), S(2)
+ALL = (g, 1, P)  # the pairs of a vector
 x, y = Family("x", m, P, TWO), Family("y", n, P, TWO)
 LAWS = {x: STANDARD[q], y: STANDARD[k]}
 mu, nu, theta = Given("mu", P, TWO), Given("nu", P, TWO), Given("theta", P)
@@ -22,15 +23,10 @@ def turn(angle: Expr) -> Matrix:
     return Matrix([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
 
 
-def over_pairs(of_pair: Expr) -> Expr:
-    """Return the sum over all pairs of a vector."""
-    return Sum(of_pair, (g, 1, P))
-
-
 def turned_score(name: str, query: Matrix, key: Matrix) -> Named:
     """Return the score of a query and a key, each pair of which is turned by its angle at their positions."""
     turned = turn((c + t) * theta[g]) * query, turn(c * theta[g]) * key
-    return Named(Symbol(name), over_pairs(turned[0].dot(turned[1])))
+    return Named(Symbol(name), Sum(turned[0].dot(turned[1]), ALL))
 
 
 QUERY, KEY = (Matrix([family[at, g, e] for e in (1, 2)]) for family, at in ((x, a), (y, j)))
@@ -45,14 +41,14 @@ def derive() -> Chains:
     alpha, beta = symbols("alpha beta", real=True)
     first, other = (Matrix(symbols(pair, real=True)) for pair in ("q_1 q_2", "k_1 k_2"))
     means = sigma_k**2 * OF_QUERY.dot(OF_QUERY) + sigma_q**2 * OF_KEY.dot(OF_KEY)
-    both, put_in = over_pairs(2 * sigma_q**2 * sigma_k**2 + means), "the turned query and key, put in"
+    both, put_in = Sum(2 * sigma_q**2 * sigma_k**2 + means, ALL), "the turned query and key, put in"
     yield Chain(Var(SCORE), title="Variance").through(
         (Var(SCORE.definition), put_in, algebra),
         (both, "the angle cancels: cos² + sin² = 1", moments(LAWS)),
     )
     yield Chain(E(SCORE), name="mean", title="Mean").through(
         (E(SCORE.definition), put_in, algebra),
-        (over_pairs(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY)), "the mean key is turned", moments(LAWS)),
+        (Sum(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY), ALL), "the mean key is turned", moments(LAWS)),
     )
     apart = Line(first.dot(turn(beta - alpha) * other), "only the distance counts", algebra)
     title = "What a pair adds to a score of two positions, or to a squared length, at a distance of 0"
@@ -60,7 +56,7 @@ def derive() -> Chains:
     title = "Variance, both components of a pair of $u$ and of $w$ correlated"
     yield Chain(Var(TIED), name="correlated", title=title, given=(rho >= -1, rho <= 1)).through(
         (Var(TIED.definition), put_in, algebra),
-        (over_pairs(2 * (1 + rho**2 * cos(2 * t * theta[g]))), "the angle stays", moments(LAWS)),
+        (Sum(2 * (1 + rho**2 * cos(2 * t * theta[g])), ALL), "the angle stays", moments(LAWS)),
     )
 
 

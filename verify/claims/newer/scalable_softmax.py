@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.claims.newer.shared.levels import weight_of_leader
+from verify.claims.newer.shared.levels import weights
 from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
 from verify.spec import Ge, Items, Le, Plot, Rational, Sum, Within, Wrong, a, algebra, at_least, at_most, cite
 from verify.spec import exp, fact, j, log, m, n, symbols
@@ -61,9 +61,9 @@ def experiment(derived: Derivation) -> Items:
     what = "weight of a score of 3, all others being -2"
     for keys, (name, weight) in product(LEVELS, (("scalable", derived.end), ("plain", derived["plain"].end))):
         by = float(FACTOR * log(keys)) if name == "scalable" else 1.0
-        given, where = (LEAD * by, keys), {"n": keys, "factor on scores": f"{by:.4g}"}
+        leading, where = (weights(1, keys, LEAD * by)[0],), {"n": keys, "factor on scores": f"{by:.4g}"}
         of_levels = partial(Computed, equals=weight.subs({**put, n: keys}), allowance=ROUNDING)
-        yield of_levels(f"{name}-n{keys}", what, weight_of_leader, given, settings=where)
+        yield of_levels(f"{name}-n{keys}", what, float, leading, settings=where)
     least, last = derived.end.subs(factor, FACTOR), LEVELS[-1]
     longer, shorter, same = (least.subs(g, LEAD * Rational(part, 20)) for part in (21, 19, 20))
     says = "the bound for a lead larger by a twentieth holds as well"

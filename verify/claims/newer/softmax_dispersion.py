@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from verify.claims.newer.shared.levels import mean_over_signs, weight_of_leader
+from verify.claims.newer.shared.levels import mean_over_signs, weights
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items
 from verify.spec import KroneckerDelta, Largest, Le, Line, Plot, Rational, Softmax, Symbol, Within, Wrong, a
 from verify.spec import algebra, at_least, at_most, cite, earlier, exp, fact, j, l, m, n, over_keys, s, sigma
@@ -48,9 +48,9 @@ def experiment(derived: Derivation) -> Items:
     what = "weight of a key whose score is {} by 3 than all others"
     for keys in (8, 512):
         at, weight = {R: 3, n: keys}, partial(Computed, settings={"n": keys}, allowance=ROUNDING)
-        ahead, behind = partial(weight, arguments=(3.0, keys)), partial(weight, arguments=(-3.0, keys))
-        yield ahead(f"most-n{keys}", what.format("larger"), weight_of_leader, at_most=derived.end.subs(at))
-        yield behind(f"least-n{keys}", what.format("smaller"), weight_of_leader, at_least=least.end.subs(at))
+        (ahead, *_), (behind, *_) = (weights(1, keys, lead) for lead in (3.0, -3.0))
+        yield weight(f"most-n{keys}", what.format("larger"), float, (ahead,), at_most=derived.end.subs(at))
+        yield weight(f"least-n{keys}", what.format("smaller"), float, (behind,), at_least=least.end.subs(at))
     smaller = {R: Rational(297, 100), n: 512}
     says = "the bound for a range smaller by a hundredth holds as well"
     yield Wrong("smaller-range", of="most-n512", at_most=derived.end.subs(smaller), says=says)

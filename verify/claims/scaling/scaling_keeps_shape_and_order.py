@@ -1,7 +1,5 @@
 """Scaling keeps shape and order and changes only the spacing."""
 
-from collections.abc import Callable
-
 import numpy as np
 from sympy import sign
 
@@ -48,11 +46,6 @@ def reordered(rows: Array, *factors: float | Array) -> int:
     return int(np.any(moved, axis=0).sum())
 
 
-def change(altered: Callable[[Array], Array]) -> float:
-    """Return by how much the weights of a row change in all, on average, if its scores are altered."""
-    return float(np.abs(softmax(scores()) - softmax(altered(scores()))).sum(axis=1).mean())
-
-
 def experiment(derived: Derivation) -> Items:
     what, factors = "rows whose keys change their order", f"each of {len(FACTORS)}"
     for keys in (2, 5, 64, MOST):
@@ -60,8 +53,9 @@ def experiment(derived: Derivation) -> Items:
         yield Computed(f"order-n{keys}", what, reordered, (scores(keys), *FACTORS), equals=0, settings=at)
     at, what, divided = {"keys": MOST, "rows": 64}, "entries of the scaled score matrix", scores() / D**0.5
     yield Computed("shape", what, np.size, (divided,), equals=64 * MOST, settings=at)
-    what, raised = "mean change of a row's weights, in all", (lambda x: x + 1,)
-    yield Computed("raised", what, change, raised, equals=0, settings=at, allowance=ROUNDING)
+    what, weights = "mean change of a row's weights, in all", softmax(scores())
+    raised, spread = (np.abs(weights - softmax(x)).sum(axis=1).mean() for x in (scores() + 1, divided))
+    yield Computed("raised", what, float, (raised,), equals=0, settings=at, allowance=ROUNDING)
     share, within = derived["beyond"], of_probability(0.5)
     yield Check("scores-beyond-one", share, {d: D}, tolerance=within)
     by_length = 1 / np.linalg.norm(drawn(f"keys-{MOST}", MOST), axis=1)
@@ -69,7 +63,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("own-factor", of=f"order-n{MOST}", arguments=(scores(), by_length), says=says)
     says = "a matrix product with a factor for each key keeps the shape as well"
     yield Wrong("matrix-product", of="shape", arguments=(scores() @ by_length,), says=says)
-    yield Wrong("weights-stay", of="raised", arguments=(lambda x: x / D**0.5,), says="the weights stay, too")
+    yield Wrong("weights-stay", of="raised", arguments=(spread,), says="the weights stay, too")
     says = "scaling makes all scores small: none is larger than 1 in size"
     yield Wrong("all-small", share, {d: D}, equals=0, tolerance=within, says=says)
 

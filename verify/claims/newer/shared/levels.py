@@ -13,11 +13,6 @@ def weights(high: int, keys: int, lead: float) -> Array:
     return softmax(np.where(np.arange(keys) < high, lead, 0.0))
 
 
-def weight_of_leader(lead: float, keys: int) -> float:
-    """Return the weight of the single key whose score is larger than all others."""
-    return float(weights(1, keys, lead)[0])
-
-
 def mean_over_signs(of_weights: Callable[[Array], float], keys: int, size: float) -> float:
     """Return the mean of a function of the weights where every score is ±``size``, with equal chance."""
     values = (of_weights(weights(high, keys, 2 * size)) for high in range(keys + 1))
