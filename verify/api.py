@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from verify import defaults
 from verify.citing.compare import Reproduction, missing, reproduction
 from verify.engine import runner
-from verify.engine.catalogue import ClaimSpecifier, Entry, choose, look_up, numbers
+from verify.engine.catalogue import ClaimSpecifier, Entry, choose, look_up
 from verify.engine.sources import read_sources
 from verify.engine.store import Store, default_path
 from verify.errors import ClaimError, SettingsError, StoreError
+from verify.evidence.load import numbers
 from verify.executors.machine import environment
 
 if TYPE_CHECKING:

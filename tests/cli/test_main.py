@@ -25,6 +25,9 @@ MISUSE = [
     (["render"], "Missing argument 'RESULTS'"),
     (["show", "score-varience"], "no claim 'score-varience'; did you mean 'score-variance'?"),
     (["show", "nothing-like-it"], "no claim 'nothing-like-it'; `sdpa-verify list` shows them all"),
+    (["show", "qk-norm"], "no claim 'qk-norm'; did you mean 'query-key-normalisation'?"),
+    (["show", "gqa"], "no claim 'gqa'; did you mean 'grouped-queries'?"),
+    (["list", "nothing-like-it"], "no claim is about 'nothing-like-it'; `sdpa-verify list` shows them all"),
     (["run", "sqrt-scalling"], "did you mean 'sqrt-scaling'?"),
     (["run", "--tolerance", "0"], "tolerance 0: must lie between 0 and 1"),
     (["run", "--false-alarm", "1"], "false-alarm 1: must lie between 0 and 1"),
@@ -54,6 +57,14 @@ def test_misuse_is_reported_in_one_line(
     assert not re.search(r"\?\)?; see", ended.complaint), "a question is answer enough"
     assert ended.out == ""
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_claims_are_found_by_number_and_by_words(tool: Tool) -> None:
+    """The list has the report's numbers, which name claims, and is searched for what people call things."""
+    (number, name) = re.findall(r"^ +(\S+) (\S+)  ", tool("list", "flash", "attention").out, re.MULTILINE)[-1]
+    assert name == "online-softmax"
+    assert tool("show", number).out.startswith("online-softmax — ")
+    assert tool("list", "RoPE").out.count("rotary-positions") == 1
 
 
 def test_without_a_command_help_is_shown(tool: Tool) -> None:

@@ -9,7 +9,8 @@ from tests.report.builders import check, control, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
-from verify.report.cards import Card, aliases, card
+from verify.evidence.load import aliases
+from verify.report.cards import Card, card
 from verify.report.run import Report
 from verify.report.tables import check_table
 

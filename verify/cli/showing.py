@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verify.cli.console import claims_option, settings_options, tell, width_of
-from verify.errors import claim_errors
+from verify.errors import ClaimError, claim_errors
 
 if TYPE_CHECKING:
     from verify.spec.claim import Claim
@@ -25,21 +25,30 @@ _GRADES = {
 
 
 @click.command(name="list")
-def list_() -> None:
-    """List the claims that ship, by chapter."""
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+def list_(words: tuple[str, ...]) -> None:
+    """List the claims that ship, by chapter, with their numbers in the report.
+
+    With WORD, such as rope or "flash attention", list those that it describes.
+    """
     from verify.evidence import Proof
-    from verify.evidence.load import shipped
+    from verify.evidence.load import aliases, mentions, numbers, shipped
     from verify.text.latex import plain
 
     # As the reference has them, without SymPy.
-    claims = shipped().claims
+    known, sought = {claim.id: claim for claim in shipped().claims}, " ".join(words)
+    places = numbers(known, known)
+    texts = {name: f"{name} {plain(each.title)} {aliases().get(name, '')}" for name, each in known.items()}
+    claims = [claim for name, claim in known.items() if mentions(texts[name], sought)]
+    if not claims:
+        raise ClaimError(f"no claim is about {sought!r}; `sdpa-verify list` shows them all")
     width, chapter = max(len(claim.id) for claim in claims), None
     for claim in claims:
         if claim.chapter_title != chapter:
             tell(claim.chapter_title if chapter is None else f"\n{claim.chapter_title}")
             chapter = claim.chapter_title
         ending = " (proved)" if claim.derivation.status is Proof.PROVED else ""
-        tell(f"  {claim.id:<{width}}  {plain(claim.title)}{ending}")
+        tell(f"  {places[claim.id]:>4} {claim.id:<{width}}  {plain(claim.title)}{ending}")
 
 
 @click.command()
@@ -48,12 +57,14 @@ def list_() -> None:
 def show(claim: str, claim_files: tuple[Path, ...]) -> int:
     """Show a claim with its derivation, and check every line of it.
 
+    CLAIM is an id, or a number in the report, such as 7.4.
+
     The exit status is 1 if a line does not hold.
     """
     from verify.engine.catalogue import choose, look_up
 
-    known, _ = look_up(claim_files)
-    (entry,) = choose(known, [claim]).values()
+    known, (name, *_) = look_up([claim, *claim_files])
+    (entry,) = choose(known, [name]).values()
     with claim_errors(entry.id, entry.origin):
         derivation = entry.claim.derived()
         text = page(entry.claim, derivation, width_of() or 80)

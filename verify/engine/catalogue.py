@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, TypeVar
@@ -20,11 +19,13 @@ import verify.claims
 from verify.claims.chapters import CHAPTERS, ORDER
 from verify.errors import ClaimError, VerifyError, place_in, unknown, what_is_wrong
 from verify.evidence import RESERVED, SLUG, USER
+from verify.evidence.load import aliases, mentions, numbers
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 from verify.spec.claim import Claim
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 _CORRECT = "correct the claim file"
+_FEW = 4  # claims that a message suggests at most
 
 Beside = tuple[tuple[str, bytes], ...]
 """Names and texts of modules in the folder of a claim file."""
@@ -126,7 +127,7 @@ def _shipped(chapter: str, name: str) -> Claim:
 
 
 def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[str, ...]]:
-    """Return all claims by id, in the order of the report, and the ids of those named.
+    """Return all claims by id, in the order of the report, and the ids of those named, by id or number.
 
     Raises:
         ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share an id; that
@@ -147,7 +148,9 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[s
             if given not in entries:
                 entries.append(given)
         names.append(given if isinstance(given, str) else given.id)
-    return _in_order(entries), tuple(names)
+    known = _in_order(entries)
+    by_number = {number: name for name, number in numbers(known, known).items()}
+    return known, tuple(by_number.get(name, name) for name in names)
 
 
 def _in_order(entries: Sequence[_Entry]) -> dict[str, _Entry]:
@@ -172,30 +175,18 @@ def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _En
     """Return the claims asked for, in the order of the report; all of them if none is named.
 
     Raises:
-        ClaimError: there is no claim of that id; the nearest id is suggested.
+        ClaimError: there is no claim of that id; those that are known by such a word, or the nearest, are
+            suggested.
     """
     names = set(wanted)
     for name in sorted(names - set(claims)):
         if name.endswith(".py"):
             raise ClaimError(f"{name}: is a file, and no claim's id; give it with --claims {name}")
+        near = [repr(each) for each in aliases() if mentions(f"{each} {aliases()[each]}", name)]
+        if 0 < len(near) <= _FEW:
+            raise ClaimError(f"no claim {name!r}; did you mean {' or '.join(near)}?")
         raise ClaimError(unknown("claim", name, claims, "`sdpa-verify list` shows them all"))
     return {name: claim for name, claim in claims.items() if not names or name in names}
-
-
-def numbers(claims: Mapping[str, _Entry], chosen: Iterable[str]) -> dict[str, str]:
-    """Return the numbers of the ``chosen`` among all ``claims`` by id: chapter and place, such as ``1.2``.
-
-    Where all of them are the user's own they have no chapter, and are counted from 1.
-    """
-    if all(claims[name].chapter == USER for name in chosen):
-        return {name: str(place) for place, name in enumerate(chosen, 1)}
-    chapters = groupby(claims, lambda name: claims[name].chapter)
-    places = {
-        name: f"{number}.{place}"
-        for number, (_, names) in enumerate(chapters, 1)
-        for place, name in enumerate(names, 1)
-    }
-    return {name: places[name] for name in chosen}
 
 
 # --- files of the user's own ---

@@ -6,9 +6,13 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shlex
+import tomllib
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -16,7 +20,7 @@ from pydantic import ValidationError
 
 from verify.defaults import PROFILES
 from verify.errors import VerifyError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, RunRecord
+from verify.evidence import USER, Calibration, FalseClaims, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.records import Sealed, seal_of
 from verify.evidence.texts import in_utc
@@ -52,6 +56,23 @@ def digest(record: RunRecord) -> str:
     """Return the SHA-256, in hexadecimal, of the claims' own digests: the same for the same findings."""
     text = "\n".join(f"{claim.id} {claim.digest}" for claim in record.claims)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def numbers(claims: Mapping[str, Any], chosen: Iterable[str]) -> dict[str, str]:
+    """Return the numbers of the ``chosen`` among all ``claims`` by id: chapter and place, such as ``1.2``.
+
+    ``claims`` have their ``chapter`` and are in the order of the report. Where all of the ``chosen`` are the
+    user's own they have no chapter, and are counted from 1.
+    """
+    if all(claims[name].chapter == USER for name in chosen):
+        return {name: str(place) for place, name in enumerate(chosen, 1)}
+    chapters = groupby(claims, lambda name: claims[name].chapter)
+    places = {
+        name: f"{number}.{place}"
+        for number, (_, names) in enumerate(chapters, 1)
+        for place, name in enumerate(names, 1)
+    }
+    return {name: places[name] for name in chosen}
 
 
 def command(record: RunRecord) -> str:
@@ -130,6 +151,17 @@ def present(path: Path | None) -> Reported:
 def shipped() -> RunRecord:
     """Return the reference results that ship with this version."""
     return load(shipped_folder("reference") / "results.json")
+
+
+@cache
+def aliases() -> Mapping[str, str]:
+    """Return the words by which people look for the catalogue's claims besides their texts, by id."""
+    return tomllib.loads((shipped_folder("data") / "aliases.toml").read_text(encoding="utf-8"))
+
+
+def mentions(text: str, words: str) -> bool:
+    """Return whether each of the words, in any case, begins a word of a text."""
+    return all(re.search(rf"(?<!\w){re.escape(word)}", text.lower()) for word in words.lower().split())
 
 
 def claims_in(path: Path) -> dict[str, str]:

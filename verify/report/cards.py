@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from verify.citing.citations import citation_parts, cite
 from verify.evidence import Check, ClaimRecord, ControlRecord, Figure, Proof, RunRecord, Statement, Verdict
+from verify.evidence.load import aliases
 from verify.evidence.words import (
     MOST_SERIOUS_FIRST,
     Badge,
@@ -93,12 +94,6 @@ class Card(NamedTuple):
     citation: tuple[str, str, str, str, str]
     sources: tuple[str, ...]
     aliases: str
-
-
-@cache
-def aliases() -> Mapping[str, str]:
-    """Return the words by which people look for the catalogue's claims besides their texts, by id."""
-    return tomllib.loads((shipped_folder("data") / "aliases.toml").read_text(encoding="utf-8"))
 
 
 @cache

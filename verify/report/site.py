@@ -14,11 +14,11 @@ from verify.citing.values import SOURCE
 from verify.errors import VerifyError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
-from verify.evidence.load import origin
+from verify.evidence.load import aliases, origin
 from verify.executors.workers import Workers
 from verify.files.names import shipped_folder
 from verify.files.writing import write_folder
-from verify.report.cards import aliases, decides, keys_of
+from verify.report.cards import decides, keys_of
 from verify.report.drawings import draw_figures
 from verify.report.formulas import Formulas
 from verify.report.html import HtmlMedium, faces_of
