@@ -144,33 +144,26 @@ class PartEntry(Record):
         """The id of the check, control or fact; empty for a verdict, and for a computation."""
         return (self.evidence or "").partition(":")[2]
 
-    def computed(self) -> Computed:
-        """Return its computation; a ``ValueError`` says how it is wrong."""
-        return compute(self.compute or "", self.d_k)
-
     @model_validator(mode="after")
     def _is_decided(self) -> Self:
         by, prints = self.evidence_kind, self.kind == "prints"
-        if self.compute is not None:
+        has_figure, is_printed = prints and by in {"fact", "check"}, self.printed is not None
+        if self.compute is None:
+            refuse(
+                (not (self.claim and self.evidence), "claim or evidence is missing: add both, or compute"),
+                (bool(self.d_k), "d_k belongs to what is computed: add compute"),
+                (not prints and by == "fact", 'a fact is a figure, and decides only what has kind "prints"'),
+                (prints and by == "verdict", 'what has kind "prints" is decided by a fact, check or control'),
+                (has_figure and not is_printed, "printed is missing: add the figure as printed"),
+                (is_printed and not has_figure, "printed needs a fact or check to compare with"),
+            )
+        else:
             refuse(
                 (bool(self.claim or self.evidence), "claim and evidence have no place beside compute"),
-                (self.printed is None, "printed is missing: add the figure that is to be what is computed"),
+                (not is_printed, "printed is missing: add the figure that is to be what is computed"),
             )
-            self.computed()
-            return self
-        has_figure = prints and by in {"fact", "check"}
-        refuse(
-            (not (self.claim and self.evidence), "claim or evidence is missing: add both, or compute"),
-            (bool(self.d_k), "d_k belongs to what is computed: add compute"),
-            (not prints and by == "fact", 'a fact is a figure, and decides only what has kind "prints"'),
-            (prints and by == "verdict", 'what has kind "prints" is decided by a fact, check or control'),
-            (has_figure and self.printed is None, "printed is missing: add the figure as printed"),
-            (not has_figure and self.printed is not None, "printed needs a fact or check to compare with"),
-        )
-        return self
-
-    @model_validator(mode="after")
-    def _is_bound(self) -> Self:
+            # Its mistakes show where it is computed, and are remembered with what was.
+            compute(self.compute, self.d_k)
         _bind(self.text, (*self.given, *self.figures), self.inputs)
         return self
 
@@ -302,7 +295,7 @@ def read_sources(path: Path | None = None) -> SourceBook:
     given, pack = path, None if path is None or path.exists() else packs().get(str(path))
     path = pack or path or shipped_folder("data") / "sources.toml"
     try:
-        data = tomllib.loads(read_text(path, _SOURCES))
+        data: Any = tomllib.loads(read_text(path, _SOURCES))
         book = SourceBook.model_validate(data)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SourcesError(f"{path}: is not TOML: {one_line(str(error))}; correct it there") from error
@@ -310,20 +303,16 @@ def read_sources(path: Path | None = None) -> SourceBook:
         # A misspelt key is both unknown and missing: the key that stands there says more.
         first = min(error.errors(), key=lambda mistake: mistake["type"] == "missing")
         problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
-        where = ", ".join(_in_words(first["loc"], data))
+        # The keys that lead there in words, such as "statement v4, part 2, claim".
+        words: list[str] = []
+        for step in first["loc"]:
+            if isinstance(step, int):
+                data = data[step]
+                words[-1] += f" {data.get('id', step + 1) if isinstance(data, dict) else step + 1}"
+            else:
+                data = data.get(step) if isinstance(data, dict) else None
+                words.append(step)
+        where = ", ".join(words)
         raise SourcesError(one_line(f"{path}: {where}{': ' if where else ''}{problem}")) from error
     known = {"file": f"{path}: ", "pack": pack and pack.stem, "is_own": given is not None and pack is None}
     return book.model_copy(update=known)
-
-
-def _in_words(place: Iterable[int | str], data: Any) -> list[str]:
-    """Return keys that lead to a value in words, such as ``statement v4``, ``part 2``, ``claim``."""
-    words: list[str] = []
-    for step in place:
-        if isinstance(step, int):
-            data = data[step]
-            words[-1] += f" {data.get('id', step + 1) if isinstance(data, dict) else step + 1}"
-        else:
-            data = data.get(step) if isinstance(data, dict) else None
-            words.append(step)
-    return words

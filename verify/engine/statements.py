@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from verify.engine.sources import PartEntry, SourceBook, StatementEntry
+from verify.engine.sources import PartEntry, SourceBook, StatementEntry, compute
 from verify.errors import SourcesError, unknown
 from verify.evidence import ClaimRecord, Outcome, Part, Proof, Statement, Verdict
 from verify.text.numbers import as_printed, rounds_to
@@ -42,10 +42,17 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
 def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
     parts = []
     for part in entry.parts:
-        if part.compute is not None:
-            claim, decided = part.computed().claim, _by_computation(part)
+        claim, printed = part.claim or "", part.printed or ""
+        if part.compute is None:
+            decided = _by_evidence(part, claims.get(claim))
         else:
-            claim, decided = part.claim or "", _by_evidence(part, claims.get(part.claim or ""))
+            # A printed figure is compared with the computed value to its own digits.
+            computed = compute(part.compute, part.d_k)
+            claim, shown = computed.claim, as_printed(computed.value, printed)
+            holds = rounds_to(computed.value, printed, about=part.about)
+            against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
+            reason = f"{computed.words} is {shown}{against}."
+            decided = {"holds": holds, "reason": reason, "computed": shown}
         decided = {"evidence": part.evidence or "computed", "computed": None, "exactly": True} | decided
         parts.append(Part(text=part.text, claim=claim, kind=part.kind, printed=part.printed, **decided))
     statement = Statement(
@@ -65,15 +72,6 @@ def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Stat
     elif not note or statement.outcome is not entry.noted:
         note = " ".join(part.reason for part in parts)
     return statement.model_copy(update={"note": note})
-
-
-def _by_computation(part: PartEntry) -> dict[str, Any]:
-    """Compare a printed figure with the computed value, to its digits."""
-    computed, printed = part.computed(), part.printed or ""
-    shown = as_printed(computed.value, printed)
-    holds = rounds_to(computed.value, printed, about=part.about)
-    against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
-    return {"holds": holds, "reason": f"{computed.words} is {shown}{against}.", "computed": shown}
 
 
 def _by_evidence(part: PartEntry, claim: ClaimRecord | None) -> dict[str, Any]:

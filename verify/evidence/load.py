@@ -100,11 +100,6 @@ class _RecordFile(NamedTuple):
     names: Names
     command: str
 
-    @property
-    def wanted(self) -> str:
-        """What to give."""
-        return f"the {self.names.evidence} that `{self.command}` wrote"
-
 
 _RESULTS = _RecordFile(RunRecord, "schema", RUN, "sdpa-verify run")
 _AUDIT = _RecordFile(AuditRecord, "audit_schema", AUDIT, "sdpa-verify audit")
@@ -183,7 +178,8 @@ def stored_table(kind: type[_Table]) -> _Table:
 
 def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
     """Return the record in a file that is of one of these kinds, as its schema says."""
-    path, wanted = Path(path), f"give {' or '.join(kind.wanted for kind in kinds)}"
+    files = (f"the {kind.names.evidence} that `{kind.command}` wrote" for kind in kinds)
+    path, wanted = Path(path), f"give {' or '.join(files)}"
     text = read_text(path, InputKind(_AT_MOST, VerifyError, wanted, dash=True))
     try:
         content = json.loads(text.removeprefix("\ufeff"))
