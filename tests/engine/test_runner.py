@@ -8,7 +8,7 @@ import pytest
 from tests.tool import Ended
 from verify.engine import runner
 from verify.engine.catalogue import choose, shipped
-from verify.engine.plan import plan, sample_size
+from verify.engine.runner import plan, sample_size
 from verify.engine.sources import read_sources
 from verify.errors import SettingsError
 from verify.evidence import RunRecord

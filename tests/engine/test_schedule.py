@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 from tests.tool import example_claim
-from verify.engine import tasks
+from verify.engine import store as storing
 from verify.engine.catalogue import ClaimFile, InMemoryClaim, Shipped, catalogue
-from verify.engine.evaluate import evaluate
+from verify.engine.evaluate import evaluate, perform
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import RunProgress, Schedule
-from verify.engine.store import Store
-from verify.engine.tasks import key, perform, versions
+from verify.engine.store import Store, key, versions
 from verify.errors import ClaimError, SettingsError, VerifyError
 from verify.executors.machine import threads_of
 from verify.executors.workers import Workers
@@ -194,7 +193,7 @@ def test_all_that_a_value_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPat
     assert made() == before
     assert key("a", replace(FILE, origin=Path("elsewhere/mine.py"))) == key("a", FILE)
     for name in versions():
-        monkeypatch.setattr(tasks, "versions", lambda name=name: {**versions(), name: "other"})
+        monkeypatch.setattr(storing, "versions", lambda name=name: {**versions(), name: "other"})
         assert not set(before) & set(made())
         monkeypatch.undo()
 

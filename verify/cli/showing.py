@@ -121,14 +121,13 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
 
     The estimate scales the times of the reference run.
     """
-    from verify.engine import plan as planning
+    from verify.engine import runner
     from verify.engine.catalogue import choose, look_up
-    from verify.engine.runner import settings
     from verify.executors.machine import processors
 
-    chosen = settings(**options)
+    chosen = runner.settings(**options)
     known, names = look_up([*claims, *claim_files])
-    tell(planning.plan(choose(known, names), chosen, processors(workers)), hang=0)
+    tell(runner.plan(choose(known, names), chosen, processors(workers)), hang=0)
 
 
 COMMANDS = (list_, show, plan)

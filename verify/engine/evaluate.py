@@ -7,15 +7,18 @@ this process or another, ``evaluate`` has the generator take the same way to whe
 
 import math
 import pickle
+import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from typing import Any
 
 from verify.engine.measure import measure
 from verify.engine.preparing import Prepared, Work, claim_record, prepare
-from verify.errors import claim_errors
+from verify.engine.store import versions
+from verify.errors import SettingsError, VerifyError, claim_errors, described
 from verify.executors.machine import one_blas_thread
 from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
 
@@ -174,3 +177,26 @@ def draw(work: Work, chunks: Sequence[tuple[bytes, Chunk]]) -> tuple[tuple[Sums,
         # They were pickled by this run.
         sums = tuple(draw_chunk(pickle.loads(cell), chunk) for cell, chunk in chunks)  # noqa: S301
     return sums, time.process_time() - begun
+
+
+def perform(wanted: dict[str, str], task: bytes) -> Any:
+    """Return the result of a task, in any process, if that has the ``versions`` that are ``wanted``.
+
+    The ``task`` is a pickle of a function of this tool and its arguments: it is not read before.
+
+    Raises:
+        SettingsError: the machines differ in a version that decides the digits of results.
+        VerifyError: the task's own error, in one line that any process can read.
+    """
+    for name, there in wanted.items():
+        if there != (here := versions().get(name)):
+            raise SettingsError(
+                f"worker on {platform.node()}: has {name} {here}, this run {there}; use workers with the same"
+            )
+    function, arguments = pickle.loads(task)  # noqa: S301 - an executor runs what it is given
+    try:
+        return function(*arguments)
+    except (KeyboardInterrupt, VerifyError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a claim file may do anything
+        raise VerifyError(described(error)) from None

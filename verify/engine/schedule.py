@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from verify.engine.catalogue import InMemoryClaim
-from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate
+from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate, perform
 from verify.engine.preparing import Work
-from verify.engine.store import Store
-from verify.engine.tasks import key, perform, versions
+from verify.engine.store import Store, key, versions
 from verify.errors import VerifyError, described
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.blocks import Chunk, Drawn, Sums

@@ -18,6 +18,7 @@ from verify.evidence.claims import (
     Reference,
     Setting,
 )
+from verify.evidence.judging import Outcome, Proof, Verdict
 from verify.evidence.plots import Axis, Figure, PlotLayer
 from verify.evidence.records import Record, digest_of
 from verify.evidence.runs import (
@@ -36,4 +37,3 @@ from verify.evidence.runs import (
     Tool,
 )
 from verify.evidence.texts import SLUG, Slug, in_utc
-from verify.evidence.verdicts import Outcome, Proof, Verdict

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from verify.errors import ClaimError
-from verify.evidence.judging import ends_of, judge, judge_exact, still_open
+from verify.evidence.judging import Proof, Verdict, ends_of, judge, judge_exact, still_open
 from verify.evidence.plots import Figure, plot_figure
 from verify.evidence.records import Record, by_id, computed_property, digest_of, table
 from verify.evidence.texts import (
@@ -27,7 +27,6 @@ from verify.evidence.texts import (
     Slug,
     Text,
 )
-from verify.evidence.verdicts import Proof, Verdict
 from verify.text import numbers
 from verify.text.escapes import for_html
 

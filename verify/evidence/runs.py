@@ -8,7 +8,7 @@ from pydantic import Field
 
 from verify import defaults
 from verify.evidence.claims import USER, ClaimRecord
-from verify.evidence.judging import PLACES, RULE, ErrorBudget
+from verify.evidence.judging import PLACES, RULE, ErrorBudget, Outcome, Proof, Verdict
 from verify.evidence.records import Record, Sealed, by_id, computed_property, table
 from verify.evidence.texts import (
     Address,
@@ -28,7 +28,6 @@ from verify.evidence.texts import (
     Trials,
     Version,
 )
-from verify.evidence.verdicts import Outcome, Proof, Verdict
 
 
 class Counted(Record):

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from verify.evidence.audits import Finding, Judgement, LayerRecord
 from verify.evidence.claims import Check, ControlRecord, Setting
-from verify.evidence.judging import ends_of
-from verify.evidence.verdicts import Outcome, Proof, Verdict
+from verify.evidence.judging import Outcome, Proof, Verdict, ends_of
 from verify.text import numbers
 from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed
