@@ -67,6 +67,13 @@ def test_claims_are_found_by_number_and_by_words(tool: Tool) -> None:
     assert tool("list", "RoPE").out.count("rotary-positions") == 1
 
 
+def test_measured_numbers_of_words_are_of_the_reference_run(tool: Tool) -> None:
+    """What a claim's words say of measurements is filled, and which run that was is said."""
+    shown = tool("show", "low-precision-sums").out
+    assert "(measured in a run)" not in shown
+    assert "of the reference run: seed " in shown
+
+
 def test_without_a_command_help_is_shown(tool: Tool) -> None:
     """On standard error, above the line that says what is missing."""
     ended = tool()

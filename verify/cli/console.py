@@ -166,7 +166,7 @@ def rendered(
     phases_s: Mapping[str, float] | None = None,
     edition: str = EDITIONS[0],
 ) -> None:
-    """Write the report, and log the times after those of phases before it.
+    """Write the report; with the times of phases before it, log what is done and all times.
 
     If a rendering step could not be done, say so and end with its exit status.
     """
@@ -178,14 +178,15 @@ def rendered(
 
         def announce(phase: str) -> None:
             status.update(f"rendering: {phase}")
-            if not sys.stderr.isatty():
+            if phases_s is not None and not sys.stderr.isatty():
                 log(f"rendering: {phase}")
 
         written = render(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
-    phases = {**(phases_s or {}), **written.phases_s}
-    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
-    log(f"{sum(phases.values()):.1f} s ({parts})")
+    if phases_s is not None:
+        phases = {**phases_s, **written.phases_s}
+        parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
+        log(f"{sum(phases.values()):.1f} s ({parts})")
     if written.problem is not None:
         raise written.problem

@@ -81,19 +81,24 @@ def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
     from verify.engine.preparing import standing
     from verify.engine.questions import chain_text
     from verify.evidence import PROFILES, Proof
+    from verify.evidence.load import origin, shipped
     from verify.proofs.record import theorem_of
     from verify.text.latex import plain
     from verify.text.numbers import exact
 
     facts = () if derivation.problem else claim.exact_values(derivation)
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
-    texts = claim.words(derivation, None if derivation.problem else facts, measured_by).texts()
+    # A claim of one's own was in no run yet: its words say so where they speak of measurements.
+    reference = {each.id: each.checks for each in shipped().claims}.get(claim.id, ())
+    texts = claim.words(derivation, None if derivation.problem else facts, measured_by, reference).texts()
     blocks = [
         f"{claim.id} — {plain(texts['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter]}",
         plain(texts["statement"]),
         plain(texts["meaning"]),
     ]
+    if reference and ":estimate" in claim.statement + claim.meaning:
+        blocks.append(f"Measured numbers in these words are of the reference run: {origin(shipped())}.")
     main = derivation.main.assumptions if derivation.main else ()
     stated = [*main, *(assumption.text for assumption in claim.assumptions)]
     if stated:

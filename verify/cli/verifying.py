@@ -133,7 +133,7 @@ def render(results: Path, out: Path | None, edition: str) -> int:
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    rendered(record, out or results.parent, edition=edition)
+    rendered(record, out or results.parent, phases_s={}, edition=edition)
     return record.exit_status
 
 
