@@ -1,21 +1,109 @@
-"""Expressions at given arrays: what a claim holds against the code of a program."""
+"""Array code and its second sources: loops, SciPy, closed forms, complex steps, and an adversary."""
+
+import math
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
 from sympy import Symbol
 
+from tests.strategies import examples
+from verify.montecarlo.distributions import Array
 from verify.spec import Named, Softmax, a, e, j, over_keys, score, v
-from verify.spec.arrays import entries, probabilities
+from verify.spec.arrays import attention, complex_step, entries, gradients, probabilities, softmax
+from verify.spec.loops import REACH, attention_in_loops, gradients_of_loops, largest_ratio, spectral_norms
 
 c = Symbol("c", positive=True)
+
+
+@examples(50)
+@given(st.integers(1, 6), st.integers(1, 64), st.floats(0.01, 300), st.integers(0, 2**32 - 1))
+def test_softmax_is_scipys(rows: int, keys: int, size: float, seed: int) -> None:
+    """Rows of any size of score sum to 1 and agree with SciPy."""
+    scores = size * np.random.default_rng(seed).normal(size=(rows, keys))
+    weights = softmax(scores)
+    np.testing.assert_allclose(weights, special.softmax(scores, axis=-1), rtol=1e-12)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-12)
+
+
+def test_attention_and_its_gradients_are_those_of_loops() -> None:
+    """The definition entry by entry, and its derivatives by complex steps, for each matrix of a batch."""
+    normal = np.random.default_rng(1).normal
+    queries, keys, values, upstream = (normal(size=(2, *shape)) for shape in ((3, 4), (5, 4), (5, 6), (3, 6)))
+    output = attention(queries, keys, values, 0.7)
+    sent = gradients(queries, keys, values, probabilities(queries, keys, 0.7), upstream, 0.7)
+    for batch in range(2):
+        parts = queries[batch], keys[batch], values[batch]
+        np.testing.assert_allclose(output[batch], attention_in_loops(*parts, 0.7), rtol=1e-12)
+        slopes = gradients_of_loops(*parts, upstream[batch], 0.7)
+        for by_code, by_step in zip(sent[:3], slopes, strict=True):
+            np.testing.assert_allclose(by_code[batch], by_step, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("queries", [1, 5])
+def test_gradients_of_more_precise_weights(queries: int) -> None:
+    """Weights of double precision with single vectors, of one query and of several: all but rounding."""
+    rng = np.random.default_rng(4)
+    wide = [rng.standard_normal((3, many, 6)) for many in (queries, 7, 7, queries)]
+    weights, narrow = probabilities(3 * wide[0], wide[1], 1.0), [part.astype(np.float32) for part in wide]
+    exact = gradients(*wide[:3], weights, wide[3], 0.5)  # type: ignore[call-arg]
+    rounded = gradients(*narrow[:3], weights, narrow[3], 0.5)  # type: ignore[call-arg, arg-type]
+    for name in ("queries", "keys", "values"):
+        assert getattr(rounded, name).dtype == np.float32
+        assert np.allclose(getattr(rounded, name), getattr(exact, name), rtol=1e-4, atol=1e-5), name
 
 
 def test_entries_are_those_of_array_code() -> None:
     """An expression has an entry for each place of its indices, in the order asked for."""
     rng = np.random.default_rng(1)
-    given = {"q": rng.normal(size=(3, 5)), "k": rng.normal(size=(4, 5)), "v": rng.normal(size=(4, 2))}
+    arrays = {"q": rng.normal(size=(3, 5)), "k": rng.normal(size=(4, 5)), "v": rng.normal(size=(4, 2))}
     weight = Named(Symbol("P_{aj}"), Softmax(c * score, j))
-    weights = probabilities(given["q"], given["k"], 0.5)
-    assert np.allclose(entries(weight, (a, j), given, {c: 0.5}), weights, atol=1e-14)
-    assert np.allclose(entries(weight, (j, a), given, {c: 0.5}), weights.T, atol=1e-14)
-    output = entries(over_keys(weight * v[j, e]), (a, e), given, {c: 0.5})
-    assert np.allclose(output, weights @ given["v"], atol=1e-14)
+    weights = probabilities(arrays["q"], arrays["k"], 0.5)
+    assert np.allclose(entries(weight, (a, j), arrays, {c: 0.5}), weights, atol=1e-14)
+    assert np.allclose(entries(weight, (j, a), arrays, {c: 0.5}), weights.T, atol=1e-14)
+    output = entries(over_keys(weight * v[j, e]), (a, e), arrays, {c: 0.5})
+    assert np.allclose(output, weights @ arrays["v"], atol=1e-14)
+
+
+def test_two_keys_by_hand() -> None:
+    """Scores ln 3 and 0 have the weights ¾ and ¼, a key that is not seen none; dS is ±p(1-p)·G(v₁-v₂)."""
+    query, keys = np.array([[1.0, 0.0]]), np.array([[2 * math.log(3), 5.0], [0.0, 7.0]])
+    values = np.array([[4.0, 0.0], [0.0, 8.0]])
+    np.testing.assert_allclose(attention_in_loops(query, keys, values, 0.5), [[3.0, 2.0]], rtol=1e-14)
+    second = attention_in_loops(query, keys, values, 0.5, lambda _, key: key == 1)
+    np.testing.assert_array_equal(second, [[0.0, 8.0]])
+    parts, slope = (np.array([[1.0]]), keys[:, :1], np.array([[4.0], [1.0]])), 3 / 16 * 2 * 3
+    expected = [[0.5 * slope * 2 * math.log(3)]], [[0.5 * slope], [-0.5 * slope]], [[1.5], [0.5]]
+    for stepped, by_hand in zip(gradients_of_loops(*parts, np.array([[2.0]]), 0.5), expected, strict=True):
+        np.testing.assert_allclose(stepped, by_hand, rtol=1e-14)
+
+
+def test_complex_steps_have_no_error_of_a_step() -> None:
+    """Derivatives of array code to the last digits; what is not analytic would have none, and is refused."""
+    slopes = complex_step(lambda at: np.sqrt(at[..., 0] / at[..., 1]), np.array([3.0, 7.0]))
+    assert slopes == pytest.approx([math.sqrt(3 / 7) / 6, -math.sqrt(3 / 7) / 14], rel=1e-15)
+    with pytest.raises(TypeError, match="must be analytic"):
+        complex_step(lambda at: np.abs(at[..., 0]), np.ones(2))
+
+
+def largest(weights: Array) -> Array:
+    """Return the largest probability of sorted rows."""
+    return weights[:, 0]
+
+
+@pytest.mark.parametrize("keys", [2, 3, 8])
+def test_the_worst_row_is_found(keys: int) -> None:
+    """The smallest probability is largest where all are alike, the largest where one score leads by most."""
+    ones, lead = (lambda weights: np.ones(len(weights))), np.exp(2 * REACH)
+    assert largest_ratio(lambda weights: weights[:, -1], ones, keys) == pytest.approx(1 / keys, rel=0.1)
+    assert largest_ratio(largest, ones, keys) == pytest.approx(lead / (lead + keys - 1), rel=0.1)
+    # All entries count at once, and a ratio of extremes has a ridge there: found less closely.
+    assert 0.6 < largest_ratio(lambda weights: weights[:, -1], largest, keys) <= 1
+
+
+def test_a_broken_bound_is_found_out() -> None:
+    """The norm is more than the largest entry somewhere, and never more than the largest probability."""
+    assert largest_ratio(spectral_norms, lambda weights: weights[:, 0] * (1 - weights[:, 0]), 3) > 1.9
+    assert largest_ratio(spectral_norms, largest, 3) <= 1 + 1e-12

@@ -81,10 +81,9 @@ def test_an_index_has_a_place_where_one_is_given() -> None:
 
 def test_what_is_given_has_to_be_said() -> None:
     """Numbers of which no value is given are not drawn as if they had the usual law."""
-    check = Check("spread", CHAIN.start, {d: 2, r: 3}, equals=S.One, laws={z: NORMAL})
-    with pytest.raises(ClaimError, match="A is given; say its numbers"):
-        experiment_of([check], Derivation.of(CHAIN), 0.05)
-    check = Check("spread", CHAIN.start, {d: 2, r: 3}, equals=CHAIN.end, laws={A: numbers(ROWS)})
+    drawn = Check("spread", CHAIN.start, {d: 2, r: 3}, equals=S.One, laws={z: NORMAL})
+    right = Check("spread", CHAIN.start, {d: 2, r: 3}, equals=CHAIN.end, laws={A: numbers(ROWS)})
     wrong = Wrong("half", of="spread", equals=SPREAD / 2, says="half of it")
-    with pytest.raises(ClaimError, match="check half: A is given; say its numbers"):
-        experiment_of([check, wrong], Derivation.of(CHAIN), 0.05)
+    for name, items in (("spread", (drawn, wrong)), ("half", (right, wrong))):
+        with pytest.raises(ClaimError, match=f"check {name}: A is given; say its numbers"):
+            experiment_of(items, Derivation.of(CHAIN), 0.05)

@@ -7,8 +7,8 @@ import pytest
 
 from tests.report.builders import check
 from verify.errors import ClaimError
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Line, Threshold, Var, Wrong, algebra, d
-from verify.spec import fact, figures, moments, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Threshold, Var, Wrong, algebra, d, fact
+from verify.spec import figures, moments, score
 from verify.spec.checks import Items
 
 FOUND = (
@@ -21,15 +21,11 @@ FOUND = (
 
 def derive() -> tuple[Chain, ...]:
     """Derive a variance, a mean, and a bound."""
+    why, bound = ("moments of the components", moments(STANDARD)), Chain(Var(score), name="bound")
     return (
-        Chain(Var(2 * score), Line(4 * d, "moments of the components", moments(STANDARD))),
-        Chain(E(score), Line(0, "moments of the components", moments(STANDARD)), name="mean"),
-        Chain(
-            Var(score),
-            Line(d, "moments of the components", moments(STANDARD)),
-            Line(2 * d, "it is twice as large", algebra, "≤"),
-            name="bound",
-        ),
+        Chain(Var(2 * score)).then(4 * d, *why),
+        Chain(E(score), name="mean").then(0, *why),
+        bound.through((d, *why), (2 * d, "it is twice as large", algebra, "≤")),
     )
 
 
@@ -46,16 +42,9 @@ def experiment(derived: Derivation) -> Items:
 
 def claim(**changes: Any) -> Claim:
     """Return a claim, changed so."""
-    given: dict[str, Any] = {
-        "id": "mine",
-        "title": "Scores grow",
-        "statement": "{main}.",
-        "meaning": "Much.",
-        "symbols": {"square": d**2},
-        "derive": derive,
-        "experiment": experiment,
-    }
-    return Claim(**(given | changes))
+    words: dict[str, Any] = {"title": "Scores grow", "statement": "{main}.", "meaning": "Much."}
+    functions = {"derive": derive, "experiment": experiment, "symbols": {"square": d**2}}
+    return Claim(id="mine", **(words | functions | changes))
 
 
 MINE = claim()
@@ -113,11 +102,7 @@ def test_no_digit_is_printed_that_the_error_does_not_support(
         ("statement", "{sqare}", "no slot 'sqare'; did you mean 'square'?"),
         ("statement", "{main:strat}", "no side 'strat'; did you mean 'start'?"),
         ("meaning", "{square:2}", "a symbol has no forms; leave the colon out"),
-        (
-            "meaning",
-            "{share:digits}",
-            "it has no form 'digits'; give a number of digits, such as :3, or nothing",
-        ),
+        ("meaning", "{share:two}", "it has no form 'two'; give a number of digits, such as :3, or nothing"),
         ("meaning", "{variance-d8:estimat}", "no form 'estimat'; did you mean 'estimate'?"),
         ("control squared", "{cell:d}", "no setting 'd'; did you mean 'd_k'?"),
     ],

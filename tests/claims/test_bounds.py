@@ -1,16 +1,57 @@
-"""What texts say in words, and the bounds whose sharper versions are false."""
+"""Bounds: a sharper or wrong one is false, and what is measured lies between; and what texts say in words."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from scipy import optimize
+from sympy import Rational, exp, log, sqrt
 
 from tests.catalogue import experiment
 from verify.claims.limits.half_precision import overflowing
 from verify.claims.raw_scores.score_normal_limit import largest_gap
+from verify.claims.softmax import attention_concentration, attention_entropy, effective_keys
 from verify.montecarlo.experiment import Quantity, band, excess
+from verify.spec import Chain, Derivation, E, a, d, integrated, j, n, s, sigma, squares
+from verify.spec.many_keys import ONCE, TWICE
 from verify.spec.score_law import below
+
+LOSS, SPREAD, KEYS = (
+    Derivation.of(claim.derive()) for claim in (attention_entropy, attention_concentration, effective_keys)
+)
+LOWER, UPPER = KEYS["lower"], KEYS["upper"]
+MISTAKES: dict[str, tuple[Chain | None, Any]] = {
+    "half of sigma": (LOSS.main, sigma / 2),
+    "one per mille less": (LOSS.main, Rational(4995, 10**4) * sigma**2),
+    "one per mille more": (LOSS.main, Rational(5005, 10**4) * sigma**2),
+    "the largest too small": (SPREAD.main, sqrt(Rational(3, 2) * log(n)) / sigma),
+    "a squared length of d - 1": (SPREAD["raw"], sqrt(2 * log(n)) / sqrt(d - 1)),
+    "a term too many": (LOWER, n**2 * exp(sigma**2) / (n + TWICE - 1) ** 2),
+    "one key more": (UPPER, n * exp(sigma**2) / (n + 1 - ONCE)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_wrong_constant_fails_its_line(name: str) -> None:
+    """A bound that is false somewhere, or not what the check says, does not hold; the right one does."""
+    chain, wrong = MISTAKES[name]
+    assert chain is not None
+    assert all(line.holds for line in chain.checked)
+    lines = *chain.lines[:-1], replace(chain.lines[-1], expression=wrong)
+    *others, last = Chain(chain.start, *lines, given=chain.given).checked
+    assert all(line.holds for line in others)
+    assert not last.holds
+
+
+@pytest.mark.parametrize(("keys", "deviation"), [(8, 0.5), (64, 1.0), (1024, 1.5)])
+def test_the_squares_lie_between_their_bounds(keys: int, deviation: float) -> None:
+    """Closely, for many keys; a per cent more of the limit would be passed."""
+    at = {n: keys, sigma: deviation}
+    low, high = (float(chain.end.subs(at)) for chain in (LOWER, UPPER))
+    assert low < integrated(n * E(squares(sigma * s[a, j])), at) < high
+    assert high / low < 1 + 4 * float(exp(2 * deviation**2)) / keys
 
 
 def test_rounded_words_are_right() -> None:
@@ -47,9 +88,10 @@ def test_a_bound_that_is_a_little_sharper_is_false(name: str) -> None:
     sharper = [control for control in experiment(name).controls if control.comparison.id.endswith("-sharper")]
     checks: dict[str, Any] = {check.id: check for check in experiment(name).checks}
     factors = []
-    for truth, wrong in (
-        (control.truth, control.comparison) for control in sharper if control.truth is not None
-    ):
+    for control in sharper:
+        truth, wrong = control.truth, control.comparison
+        if truth is None:
+            continue
         assert isinstance(wrong, Quantity)
         right = checks[wrong.id.removesuffix("-sharper")]
         # The tolerance of a bound makes no value beyond it right.
