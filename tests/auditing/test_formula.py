@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ml_dtypes import bfloat16
 
 from tests.auditing.calls import SCALE, attention, call
-from verify.auditing.arrays import in_memory
+from verify.auditing.recording import in_memory
 from verify.auditing.formula import FACTOR, HIDDEN, SCALE as BY_SCALE, Formula, compare, pool
 
 RNG = np.random.default_rng(3)

@@ -14,7 +14,7 @@ from tests.auditing.calls import attention as correct
 from tests.tool import blocks
 from verify.auditing.probe import Probe
 from verify.auditing.probe import probe as probe_everywhere
-from verify.auditing.probing.corners import cases
+from verify.auditing.probe import cases
 from verify.errors import SettingsError
 
 probe = partial(probe_everywhere, heads=1, corners=False)

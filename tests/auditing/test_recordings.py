@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 import verify
 from tests.auditing.calls import write
-from verify.auditing.arrays import dtype_of
+from verify.auditing.recording import dtype_of
 from verify.auditing.files import FolderWriter, load
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import OutputError, RecordingError

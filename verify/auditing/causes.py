@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.auditing.arrays import to_numpy
-from verify.auditing.formula import Band, Formula, hidden_and_bias
+from verify.auditing.formula import Band, Formula
 from verify.auditing.masks import described
+from verify.auditing.recording import to_numpy
 
 MOST_OTHERS = 16
 """Other heads or sequences that are compared with a head or sequence."""
@@ -41,8 +41,7 @@ class _Declared:
             np.ascontiguousarray(array)
             for array in (self.call.query, self.call.key, self.call.value, self.call.output)
         )
-        sequences, heads, rows = (slice(0, size) for size in formula.scores[:3])
-        hidden, bias = hidden_and_bias(formula, sequences, heads, rows, self.keys)
+        hidden, bias = formula.hidden_and_bias()
         self.hidden: Any = np.asarray(False if hidden is None else hidden)
         self.bias: Any = np.asarray(0.0 if bias is None else bias)
         self.sink = None if self.call.sink is None else np.asarray(self.call.sink).astype(float)

@@ -21,11 +21,22 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.arrays import dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.audit import audit
 from verify.auditing.files import load
-from verify.auditing.formula import Flags, Floats, Formula, hidden_and_bias, pooled
-from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording
+from verify.auditing.formula import Formula, pooled
+from verify.auditing.recording import (
+    ARRAYS,
+    Call,
+    Flags,
+    Floats,
+    Intended,
+    Layer,
+    Recording,
+    dtype_of,
+    in_memory,
+    to_numpy,
+    unit_of,
+)
 from verify.errors import RecordingError
 from verify.evidence.audits import Finding, Judgement, LayerRecord
 from verify.evidence.comparisons import Agreement, ComparedLayer, ComparedPart, ComparisonRecord, share
@@ -264,9 +275,8 @@ class _Masks:
     """
 
     def __init__(self, a: Call, b: Call) -> None:
-        self.whole = sequences, heads, queries, keys = Formula(a, 1.0).scores
-        cuts = slice(0, sequences), slice(0, heads), slice(0, queries)
-        both = [hidden_and_bias(Formula(call, 1.0), *cuts, keys) for call in (a, b)]
+        self.whole = sequences, _, queries, keys = Formula(a, 1.0).scores
+        both = [Formula(call, 1.0).hidden_and_bias() for call in (a, b)]
         # Masks are broadcast to the scores: all is computed in as few numbers as they have.
         self.shown = [np.array(True, ndmin=4) if hidden is None else ~hidden for hidden, _ in both]
         self.added = [0.0 if bias is None else bias for _, bias in both]

@@ -3,24 +3,18 @@
 Candidates are chosen by a sample of rows around the worst row of a head, and then have to give every row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.auditing.arrays import unit_of
 from verify.auditing.causes import MOST_OTHERS, Cause, changed
 from verify.auditing.formula import FACTOR, SCALE, Formula, Rows, compare, pool
 from verify.auditing.heads import HeadSums
-from verify.auditing.recording import ARRAYS
+from verify.auditing.recording import ARRAYS, Call, unit_of
 from verify.auditing.scales import Widths, named_scales
-
-if TYPE_CHECKING:
-    from verify.auditing.recording import Call
 
 _MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no more is searched
 _SAMPLE = 1 << 14  # scores of the rows that are tried first
@@ -29,16 +23,14 @@ _AS_DECLARED = Cause("", "")
 
 
 class Explanation(NamedTuple):
-    """What gives a head's output in every row: in words, what to change, and its scale over the declared.
+    """What gives a head's output in every row: a cause, and the head's scale over the declared one.
 
-    ``misfit`` orders explanations. The declared formula with another scale does nothing.
+    ``misfit`` orders explanations. The declared formula with another scale is a cause that does nothing.
     """
 
-    does: str
-    fix: str
+    cause: Cause
     ratio: float
     misfit: float
-    is_coarse: bool
 
 
 class Search:
@@ -56,25 +48,22 @@ class Search:
     # What is tried may be of any size, and what was recorded may be infinite: neither is worth a warning.
     @np.errstate(all="ignore")
     def explain(self, sums: HeadSums, off: Any) -> dict[int, list[Explanation]]:
-        """Return for each head that is ``off`` what gives its output in all rows, the nearest first.
-
-        Coarser arithmetic makes itself felt in most rows: it does not explain a few that are off.
-        """
+        """Return for each head that is ``off`` what gives its output in all rows, the nearest first."""
         explained: dict[int, list[Explanation]] = {int(head): [] for head in np.flatnonzero(off)}
         tries = 0
-        for head, explanations in explained.items():
-            if explanations or tries == _MOST_TRIES:
+        for worst, known in explained.items():
+            if known or tries == _MOST_TRIES:
                 continue
             tries += 1
-            self._take_sample(head, *map(int, sums.place[head]))
-            by_head: dict[int, list[Explanation]] = {other: [] for other in explained}
+            left = [head for head in explained if not explained[head]]
+            self._take_sample(worst, *map(int, sums.place[worst]))
             for cause, ratio in self._candidates():
-                for other, explanation in self._explained_heads(cause, ratio, list(explained)):
-                    if not cause.is_coarse or 2 * sums.bad[other] >= sums.compared[other]:
-                        by_head[other].append(explanation)
-            for other, fitting in by_head.items():
-                fitting.sort(key=lambda x: (x.is_coarse, x.misfit * (not x.is_coarse)))
-                explained[other] = explained[other] or fitting
+                for head, explanation in self._explained_heads(cause, ratio, left):
+                    # Coarser arithmetic makes itself felt in most rows: it explains no few that are off.
+                    if not cause.is_coarse or 2 * sums.bad[head] >= sums.compared[head]:
+                        explained[head].append(explanation)
+            for head in left:
+                explained[head].sort(key=lambda x: (x.cause.is_coarse, x.misfit * (not x.cause.is_coarse)))
         return explained
 
     def _take_sample(self, head: int, sequence: int, row: int) -> None:
@@ -169,4 +158,4 @@ class Search:
             if not off[head]:
                 misfit = float(sums.misfit.mean() if cause.moves_rows else sums.misfit[head])
                 does = cause.does.format(other=(head * count // self.heads - cause.other) % count)
-                yield head, Explanation(does, cause.fix, float(ratio[head]), misfit, cause.is_coarse)
+                yield head, Explanation(cause._replace(does=does), float(ratio[head]), misfit)

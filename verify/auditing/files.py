@@ -17,9 +17,8 @@ from pydantic import Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from verify.auditing.arrays import as_stored
 from verify.auditing.masks import intended_mask
-from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, check_call
+from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, as_stored, check_call
 from verify.auditing.scales import scale_expression
 from verify.errors import OutputError, RecordingError, SettingsError, what_is_wrong
 from verify.evidence.records import Record

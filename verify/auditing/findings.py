@@ -1,7 +1,5 @@
 """The findings of a layer that was run through: mask, scale, formula, overflow, rows without keys."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -10,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from verify.auditing.arrays import LARGEST
 from verify.auditing.formula import SCALE
 from verify.auditing.heads import LEVEL
 from verify.auditing.layers import NEAR, LayerRun
+from verify.auditing.recording import LARGEST
 from verify.auditing.scales import ROUNDING, diagnose, short
 from verify.evidence.audits import Finding, Judgement, ScoreSummary
 from verify.text.escapes import as_prose, one_line
@@ -122,7 +120,7 @@ def _undecided_scale(  # noqa: PLR0911 - a list of cases
         return Judgement.WARNED, "the factor given is rounded to bfloat16"
     if is_within:
         return Judgement.CONFIRMED, ""
-    if run.sums.bad[head] or any(cause.does for cause in run.explained.get(head, ())[:1]):
+    if run.sums.bad[head] or any(x.cause.does for x in run.explained.get(head, ())[:1]):
         return Judgement.REPORTED, "the output is not that of the formula"
     if run.sums.compared[head]:
         reason = "cannot tell: the output does not depend on the scale beyond rounding"
@@ -142,7 +140,7 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     sums, worst = run.sums, float(run.sums.worst[head])
     bad, compared = int(sums.bad[head]), int(sums.compared[head])
     factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight()[head])
-    causes = [cause for cause in run.explained.get(head, ()) if cause.does]
+    causes = [known.cause for known in run.explained.get(head, ()) if known.cause.does]
     exact = [cause for cause in causes if not cause.is_coarse]
     judged: dict[str, Any] = {
         "quantity": "the largest error of a row over what rounding may do",

@@ -19,22 +19,16 @@ computed in small pieces, so that a call of any length takes little memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
-from verify.auditing.arrays import grain_of, unit_of
+from verify.auditing.recording import GRAINS, Call, Flags, Floats, declared_dtypes, unit_of
 
-if TYPE_CHECKING:
-    from verify.auditing.recording import Call
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Cuts = tuple[slice, slice, slice]  # of sequences, heads, rows
 
 HIDING = -9999.0
@@ -91,6 +85,40 @@ class Formula:
         """The band that hides keys."""
         return self.band or (Band(last=0) if self.call.causal else Band())
 
+    def hidden_and_bias(
+        self, cuts: Cuts = (slice(None), slice(None), slice(None)), keys: int | None = None
+    ) -> tuple[Flags | None, Floats | None]:
+        """Return which of the first ``keys`` keys are hidden from rows, and what is added to scores.
+
+        Both are broadcast to [sequence, head, row, key], and None where there is nothing.
+        """
+        call, band = self.call, self.shown
+        hidden: Any = None
+        bias: Any = None
+
+        def part(array: Any) -> Any:
+            """Return what of an array belongs to the piece; axes of length 1 stay."""
+            whole = np.asarray(array)
+            whole = whole.reshape((1,) * (4 - whole.ndim) + whole.shape)
+            own = zip((*cuts, slice(keys)), whole.shape, strict=True)
+            return whole[tuple(cut if length > 1 else slice(None) for cut, length in own)]
+
+        if call.bias is not None:
+            bias = part(call.bias).astype(np.float64)
+            low = bias <= HIDING
+            if low.any():
+                hidden, bias = low, np.where(low, 0.0, bias)
+            bias = bias if bias.any() else None
+        if call.mask is not None:
+            masked = ~part(call.mask).astype(bool)
+            hidden = masked if hidden is None else hidden | masked
+        if band != Band():
+            ahead = np.arange(self.scores[3])[:keys] - np.arange(self.scores[2])[cuts[2], None]
+            outside = (ahead < band.first) | (ahead > band.last)
+            if outside.any():
+                hidden = outside[None, None] if hidden is None else hidden | outside
+        return (hidden if hidden is not None and hidden.any() else None), bias
+
 
 class Rows(NamedTuple):
     """What every row of an output is like, arrays of shape [sequence, head, row].
@@ -104,7 +132,7 @@ class Rows(NamedTuple):
     bounds what noise of scores moves the output by on average, since the softmax is not linear.
     """
 
-    keys: NDArray[np.intp]
+    keys: np.ndarray
     error: Floats
     bound: Floats
     finite: Flags
@@ -177,69 +205,24 @@ def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slic
 
     Without values or an output only scores and weights are known: ``is_compared`` is False.
     """
-    count, heads, queries, _ = formula.scores
-    first, start = sequences.indices(count)[0], rows.indices(queries)[0]
+    count, heads, queries, keys = formula.scores
+    (first, end, _), (start, stop, _) = sequences.indices(count), rows.indices(queries)
     if formula.needs_all:
         whole: Any = _Piece(formula, (slice(0, count), slice(0, heads), slice(0, queries))).rows()
         return Rows(*(array[sequences, :, rows] for array in whole))
-    shape = len(range(count)[sequences]), heads, len(range(queries)[rows])
-    made: dict[str, Any] = {}
-    for cuts in _pieces(formula, sequences, rows):
-        s, h, r = cuts
-        place = slice(s.start - first, s.stop - first), h, slice(r.start - start, r.stop - start)
-        for name, array in _Piece(formula, cuts).rows()._asdict().items():
-            if name not in made:
-                made[name] = np.empty((*shape, *array.shape[3:]), array.dtype)
-            made[name][place] = array
-    return Rows(**made)
-
-
-def _pieces(formula: Formula, sequences: slice, rows: slice) -> Iterator[Cuts]:
-    """Yield pieces with all heads where a sequence is small, else with a single head."""
-    count, heads, queries, keys = formula.scores
-    (first, end, _), (start, stop, _) = sequences.indices(count), rows.indices(queries)
+    # A piece has all heads where a sequence is small, else a single head.
     together = heads if heads * (stop - start) * keys <= _PIECE else 1
     strip = min(stop - start, max(1, _PIECE // (together * keys)))
     many = max(1, _PIECE // (together * keys * strip))
+    made: dict[str, Any] = {}
     for s, h, r in product(range(first, end, many), range(0, heads, together), range(start, stop, strip)):
-        yield slice(s, min(s + many, end)), slice(h, h + together), slice(r, min(r + strip, stop))
-
-
-def hidden_and_bias(
-    formula: Formula, s: slice, h: slice, r: slice, keys: int
-) -> tuple[Flags | None, Floats | None]:
-    """Return which of the first ``keys`` keys are hidden from rows, and what is added to scores.
-
-    Both are broadcast to [sequence, head, row, key], and None where there is nothing.
-    """
-    call, band = formula.call, formula.shown
-    hidden: Any = None
-    bias: Any = None
-
-    def part(array: Any) -> Any:
-        """Return what of an array belongs to the piece; axes of length 1 stay."""
-        whole = np.asarray(array)
-        whole = whole.reshape((1,) * (4 - whole.ndim) + whole.shape)
-        cuts = (s, h, r, slice(0, keys))
-        return whole[
-            tuple(cut if length > 1 else slice(None) for cut, length in zip(cuts, whole.shape, strict=True))
-        ]
-
-    if call.bias is not None:
-        bias = part(call.bias).astype(np.float64)
-        low = bias <= HIDING
-        if low.any():
-            hidden, bias = low, np.where(low, 0.0, bias)
-        bias = bias if bias.any() else None
-    if call.mask is not None:
-        masked = ~part(call.mask).astype(bool)
-        hidden = masked if hidden is None else hidden | masked
-    if band != Band():
-        ahead = np.arange(keys) - np.arange(r.start, r.stop)[:, None]
-        outside = (ahead < band.first) | (ahead > band.last)
-        if outside.any():
-            hidden = outside[None, None] if hidden is None else hidden | outside
-    return (hidden if hidden is not None and hidden.any() else None), bias
+        cuts = slice(s, min(s + many, end)), slice(h, h + together), slice(r, min(r + strip, stop))
+        place = slice(s - first, cuts[0].stop - first), cuts[1], slice(r - start, cuts[2].stop - start)
+        for name, array in _Piece(formula, cuts).rows()._asdict().items():
+            if name not in made:
+                made[name] = np.empty((end - first, heads, stop - start, *array.shape[3:]), array.dtype)
+            made[name][place] = array
+    return Rows(**made)
 
 
 def _finite(array: Any, group: int = 1) -> tuple[Floats, Flags]:
@@ -280,7 +263,7 @@ class _Piece:
         if call.softcap is not None:
             bent = np.tanh(scores / call.softcap)
             self.rise, scores = scores * (1 - bent**2), call.softcap * bent
-        self.hidden, bias = hidden_and_bias(formula, *cuts, keys)
+        self.hidden, bias = formula.hidden_and_bias(cuts, keys)
         self.scores = scores if bias is None else scores + bias
         self.count = np.full(scores.shape[:-1], keys)
         if self.hidden is not None:
@@ -336,28 +319,25 @@ class _Piece:
         """
         room, unit = 3 * self.score * self.spread, self.unit
         if self.formula.weigh is None and (steep := 3 * unit * np.abs(self.highest) > _STEEP).any():
-            room = np.where(steep, np.maximum(room, self._steep_room()), room)
+            # Weights do not follow the rounding of large scores linearly: where ε bounds the error of a
+            # score, a weight p is off by at most min(1, p·exp(2ε)) − p·exp(0).
+            error = 6 * unit * np.abs(self.scores)
+            log_weights = self.logits - np.log(self.total)[..., None]
+            off = np.exp(np.minimum(log_weights + error, 0.0)) * -np.expm1(-error)
+            # |v − O|² by its square, so that no array of [query, key, component] is made.
+            apart = self.values_squared[..., None, :] - 2 * self.output @ self.value.mT
+            apart += self.size[..., None]
+            steep_room = np.vecdot(self.seen(off), np.sqrt(np.maximum(apart, 0.0))) / unit
+            room = np.where(steep, np.maximum(room, steep_room), room)
         bound: Floats = unit * (room + 2 * np.sqrt(self.mean_square) + np.sqrt(self.size))
         # Sums of products are in single precision at least; near 0 errors are absolute.
         products = np.abs(self.scale[..., 0]) * np.sqrt(np.vecdot(self.query, self.query) * self.key_square)
         products = math.sqrt(self.query.shape[-1]) * products * self.spread
         bound += min(unit, SINGLE) * (products + np.sqrt(self.key.shape[2] * self.mean_square))
+        grain = max(GRAINS.get(name, 0.0) for name in declared_dtypes(self.formula.call))
         sums = math.sqrt(self.value.shape[-1]) + np.sqrt(self.values_squared.sum(axis=-1))
-        bound += grain_of(self.formula.call) * sums[..., None]
+        bound += grain * sums[..., None]
         return bound
-
-    def _steep_room(self) -> Any:
-        """Return the room of rows with large scores, whose rounding weights do not follow linearly.
-
-        Where ε bounds the error of a score, a weight p is off by at most min(1, p·exp(2ε)) − p·exp(0).
-        """
-        error = 6 * self.unit * np.abs(self.scores)
-        log_weights = self.logits - np.log(self.total)[..., None]
-        off = np.exp(np.minimum(log_weights + error, 0.0)) * -np.expm1(-error)
-        # |v − O|² by its square, so that no array of [query, key, component] is made.
-        apart = self.values_squared[..., None, :] - 2 * self.output @ self.value.mT
-        apart += self.size[..., None]
-        return np.vecdot(self.seen(off), np.sqrt(np.maximum(apart, 0.0))) / self.unit
 
     def directions(self) -> list[Floats]:
         """Return the derivatives of the output by log c, Σ p s (v − O), by its size, and by hidden weight.

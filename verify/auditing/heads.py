@@ -1,16 +1,12 @@
 """What all rows of a layer amount to, head by head: how many are off, and the slopes that they share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from verify.auditing.formula import FACTOR, HIDDEN, SCALE, SINGLE, Rows, moments, pooled
-
-Floats = NDArray[np.float64]
+from verify.auditing.recording import Floats
 
 SURE = 8.0
 """Standard errors from which on what rows share is no rounding; honest programs reached 4."""
@@ -63,8 +59,17 @@ class HeadSums:
         self.room += (size * rows.bound).sum(axis=(0, 2))
         self.drift += np.where(good, size * rows.drift, 0.0).sum(axis=(0, 2))
         self.cross += np.where(good, rows.cross, 0.0).sum(axis=(0, 2))
-        if unit is not None:
-            self.alike = np.maximum(self.alike, _alike(rows, unit))
+        if unit is None:
+            return
+        # How many rows agree in these numbers up to some roundings.
+        numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
+        steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
+        cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
+        # Large primes make of three numbers one that others hardly share.
+        codes = cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2]
+        most = [np.unique(of_head, return_counts=True)[1].max() for of_head in codes]
+        # To the next power of 2, on the safe side.
+        self.alike = np.maximum(self.alike, 2.0 ** np.ceil(np.log2(most)))
 
     @_ANY_SIZE
     def pooled(self, direction: int) -> tuple[Floats, Floats]:
@@ -112,15 +117,3 @@ class HeadSums:
     def is_off(self, unit: float) -> Any:
         """Return which heads have rows that are off, or are off by what all rows share."""
         return (self.bad > 0) | (self.factor(unit) != 0) | (self.hidden_weight() > 0)
-
-
-def _alike(rows: Rows, unit: float) -> Floats:
-    """Return for each head how many rows are alike at most: their numbers agree up to some roundings."""
-    numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
-    steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
-    cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
-    # Large primes make of three numbers one that others hardly share.
-    codes = cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2]
-    most = [np.unique(of_head, return_counts=True)[1].max() for of_head in codes]
-    alike: Floats = 2.0 ** np.ceil(np.log2(most))  # to the next power of 2, on the safe side
-    return alike

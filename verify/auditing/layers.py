@@ -1,7 +1,5 @@
 """A layer that is run through: every row of every call, and whatever else findings are made of."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -9,12 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.explaining import Explanation, Search
 from verify.auditing.formula import Band, Formula, Rows, compare
 from verify.auditing.heads import SURE, HeadSums
 from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, wrong_mask
-from verify.auditing.recording import ARRAYS, Call, Intended, Layer, check_call
+from verify.auditing.recording import (
+    ARRAYS,
+    LARGEST,
+    Call,
+    Intended,
+    Layer,
+    check_call,
+    dtype_of,
+    in_memory,
+    to_numpy,
+    unit_of,
+)
 from verify.auditing.scales import DEFAULT, Widths, scale_expression
 from verify.errors import RecordingError, SettingsError
 from verify.text.escapes import one_line
@@ -23,7 +31,6 @@ NEAR = 0.25
 """Share of a type's largest number beyond which products are warned of."""
 
 _BATCH = 1 << 25  # bytes of calls of one shape that are compared at once
-_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias")
 _LEAST_STEP = 2e-3  # relative difference from the declared scale below which no other is tried
 
 
@@ -116,24 +123,25 @@ class LayerRun:
                 self._note(call, rows, places)
         return sums
 
-    def _suspects(self) -> tuple[Any, Any]:
-        """Return which heads are off, and which have another scale than the declared one."""
-        step, _, error = self.sums.scale()
-        moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
-        return self.sums.is_off(self.unit), moved
-
     def _settle(self) -> None:
         """Where outputs are off, find what explains them, and at which scale."""
-        off, moved = self._suspects()
+
+        def suspects() -> tuple[Any, Any]:
+            """Return which heads are off, and which have another scale than the declared one."""
+            step, _, error = self.sums.scale()
+            moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
+            return self.sums.is_off(self.unit), moved
+
+        off, moved = suspects()
         # A single row that is off needs no count of rows that are alike; what rows share does.
         if moved.any() or (off & (self.sums.bad == 0)).any():
             self.sums = self._run(self.ratio)
-            off, moved = self._suspects()
+            off, moved = suspects()
         if off.any():
             self.explained = Search(self._all_calls, self._declared, self.widths).explain(self.sums, off)
         ratio = np.where(moved & ~off, 1 + self.sums.scale()[0], 1.0)
         for head, explanations in self.explained.items():
-            if explanations and not explanations[0].does:
+            if explanations and not explanations[0].cause.does:
                 ratio[head] = explanations[0].ratio
         if (ratio != 1).any():
             # A scale that does not give all rows of its head is no scale.
@@ -209,6 +217,9 @@ def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
     waiting: dict[Any, list[tuple[Any, Call]]] = {}
     size = sequences = 0
     for call in calls:
+        if size >= _BATCH:
+            yield from map(_joined, waiting.values())
+            waiting, size = {}, 0
         arrays = [getattr(call, name) for name in ARRAYS.values()]
         shapes = tuple(
             None if array is None else (array.shape[1:], array.ndim, array.dtype) for array in arrays
@@ -218,24 +229,19 @@ def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
         waiting.setdefault(key, []).append((sequences + np.arange(len(call.query)), call))
         sequences += len(call.query)
         size += sum(array.nbytes for array in arrays if array is not None)
-        if size >= _BATCH:
-            yield from map(_stacked, waiting.values())
-            waiting, size = {}, 0
-    yield from map(_stacked, waiting.values())
+    yield from map(_joined, waiting.values())
 
 
-def _stacked(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
+def _joined(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
     if len(pairs) == 1:
         return pairs[0]
     joined: dict[str, Any] = {}
-    for name in _BY_SEQUENCE:
-        if getattr(pairs[0][1], name) is not None:
-            joined[name] = np.concatenate([_of_each_sequence(call, name) for _, call in pairs])
+    for name in ("query", "key", "value", "output", "mask", "bias"):
+        parts = []
+        for array, count in ((getattr(call, name), len(call.query)) for _, call in pairs):
+            if array is not None:
+                # Masks and biases may lack axes.
+                shape = (1,) * (4 - array.ndim) + array.shape
+                parts.append(np.broadcast_to(array.reshape(shape), (count, *shape[1:])))
+        joined[name] = np.concatenate(parts) if parts else None
     return np.concatenate([places for places, _ in pairs]), replace(pairs[0][1], input=None, **joined)
-
-
-def _of_each_sequence(call: Call, name: str) -> Any:
-    """Return an array of a call with all four axes, of which masks and biases may lack some."""
-    array = getattr(call, name)
-    shape = (1,) * (4 - array.ndim) + array.shape
-    return np.broadcast_to(array.reshape(shape), (len(call.query), *shape[1:]))

@@ -1,21 +1,14 @@
 """Masks as they are meant: which keys each query should see, and which rows of a call see others."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from verify.auditing.formula import Formula, hidden_and_bias
+from verify.auditing.formula import Formula
+from verify.auditing.recording import Call, Flags
 from verify.errors import SettingsError
-
-if TYPE_CHECKING:
-    from verify.auditing.recording import Call
-
-Flags = NDArray[np.bool_]
 
 INTENDED_MASKS = ("none", "causal", "window=W", "chunk=W")
 """The masks that can be meant. All but none are causal, and the last query is that of the last key."""
@@ -64,36 +57,35 @@ def configured_mask(module: Any, config: Any) -> str:
 
     It is empty where nothing says it. Without ``layer_types`` a ``sliding_window`` holds for all layers.
     """
-    place, kinds = getattr(module, "layer_idx", None), getattr(config, "layer_types", None)
-    window = getattr(module, "sliding_window", None) or getattr(config, "sliding_window", None)
-    chunk, name = getattr(config, "attention_chunk_size", None), type(config).__name__
     if getattr(module, "is_causal", None) is not True:
         return ""
+
+    def size(value: Any) -> int | None:
+        is_size = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST
+        return value if is_size else None
+
+    place, kinds = getattr(module, "layer_idx", None), getattr(config, "layer_types", None)
+    window = size(getattr(module, "sliding_window", None) or getattr(config, "sliding_window", None))
+    chunk, name = size(getattr(config, "attention_chunk_size", None)), type(config).__name__
     if isinstance(kinds, list | tuple):
         kind = kinds[place] if isinstance(place, int) and 0 <= place < len(kinds) else ""
         where = f"layer_types[{place}] = {kind} in {name}"
-        if kind == "sliding_attention" and _is_size(window):
+        if kind == "sliding_attention" and window:
             return f"window={window} ({where}, sliding_window = {window})"
-        if kind == "chunked_attention" and _is_size(chunk):
+        if kind == "chunked_attention" and chunk:
             return f"chunk={chunk} ({where}, attention_chunk_size = {chunk})"
         return f"causal ({where})" if kind == "full_attention" else ""
-    if _is_size(window) and getattr(config, "use_sliding_window", True) is not False:
+    if window and getattr(config, "use_sliding_window", True) is not False:
         return f"window={window} (sliding_window = {window} in {name})"
     return ""
 
 
-def _is_size(number: Any) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and 0 < number < _LARGEST
-
-
 def seen_keys(call: Call, sequence: int, head: int) -> Flags:
     """Return which keys rows of one head of one sequence see, [query, key]."""
-    queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
-    cuts = slice(sequence, sequence + 1), slice(head, head + 1), slice(0, queries)
-    hidden, _ = hidden_and_bias(Formula(call, 1.0), *cuts, keys)
-    shape = (1, 1, queries, keys)
-    seen: Any = np.ones(shape, bool) if hidden is None else ~np.broadcast_to(hidden, shape)
-    return seen[0, 0]  # type: ignore[no-any-return]
+    whole = Formula(call, 1.0)
+    hidden, _ = whole.hidden_and_bias((slice(sequence, sequence + 1), slice(head, head + 1), slice(None)))
+    seen: Flags = ~np.broadcast_to(False if hidden is None else hidden, (1, 1, *whole.scores[2:]))[0, 0]
+    return seen
 
 
 class WrongMask(NamedTuple):

@@ -1,15 +1,31 @@
-"""What an audit reads: attention calls by layer, and whether the arrays of each fit each other."""
+"""What an audit reads: attention calls by layer, their arrays of any library, and how their dtypes round."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
 
 from verify.errors import RecordingError
 from verify.evidence.audits import Origin
 from verify.evidence.texts import Code, Line
 
-FLOATING = ("float16", "bfloat16", "float32", "float64")
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""The binary digits of each dtype."""
+
+LARGEST = {name: float(ml_dtypes.finfo(name).max) for name in DIGITS}
+"""The largest finite number of each dtype."""
+
+GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 0.0}
+"""The largest error of rounding near 0; programs may flush numbers below the least normal number to 0."""
+
+_FEWEST = 16  # numbers from which on the digits that all of them lack are no chance
+
 ARRAYS = {
     "q": "query",
     "k": "key",
@@ -103,10 +119,68 @@ class Recording:
     left_out: Sequence[str] = ()
 
 
-@lru_cache(maxsize=64)
 def dtype_name(dtype: Any) -> str:
     """Return the name of a dtype of any library, such as ``"bfloat16"``."""
     return str(dtype).rsplit(".", 1)[-1]
+
+
+def dtype_of(call: Call) -> str:
+    """Return the name of the dtype that the program computed a call in, such as ``"bfloat16"``."""
+    return call.dtype or dtype_name(call.query.dtype)
+
+
+def declared_dtypes(call: Call) -> set[str]:
+    """Return the names of all dtypes that a call declares for its arrays."""
+    arrays = (call.query, call.key, call.value, call.output)
+    return {dtype_of(call), *(dtype_name(array.dtype) for array in arrays if array is not None)}
+
+
+def unit_of(call: Call) -> float:
+    """Return the relative error of one rounding in the coarsest type that a call declares for its arrays.
+
+    It follows what is declared, not what the numbers happen to fit: 2^-24 for float32, 2^-8 for bfloat16.
+    """
+    return 2.0 ** -min(DIGITS.get(name, 53) for name in declared_dtypes(call))
+
+
+def unit_roundoff(values: Floats) -> float:
+    """Return the relative error of a rounding to the coarsest type whose numbers all ``values`` are.
+
+    They went through that type, whatever now holds them.
+    """
+    digits, numbers = 53, values[np.isfinite(values) & (values != 0)]
+    if numbers.size >= _FEWEST:
+        # The binary digits that any mantissa has: what all of them lack was rounded off.
+        mantissas = (np.abs(np.frexp(numbers)[0]) * 2.0**53).astype(np.int64)
+        used = int(np.bitwise_or.reduce(mantissas, axis=None))
+        digits = 54 - (used & -used).bit_length()
+    return 2.0 ** -min(stored for stored in DIGITS.values() if stored >= digits)
+
+
+def as_stored(array: Array, dtype: str = "") -> np.ndarray:
+    """Return an array of NumPy, PyTorch, JAX or alike as a contiguous NumPy array, in its own dtype.
+
+    ``dtype`` is the call's, where the array is stored in a wider type.
+    """
+    if hasattr(array, "detach"):
+        tensor = array.detach().cpu()
+        # PyTorch hands no bfloat16 to NumPy; single precision has the same numbers.
+        is_half = dtype_name(tensor.dtype) == "bfloat16"
+        array = tensor.float().numpy().astype(ml_dtypes.bfloat16) if is_half else tensor.numpy()
+    plain = np.ascontiguousarray(np.asarray(array))
+    return plain.astype(dtype) if dtype and plain.dtype.kind == "f" else plain
+
+
+def to_numpy(array: Array) -> Any:
+    """Return an array of any library, wherever it is, as NumPy's in float64; bfloat16 included."""
+    return as_stored(array).astype(np.float64)
+
+
+def in_memory(call: Call) -> Call:
+    """Return a call with NumPy's arrays, wherever they were; ``dtype`` says what was computed in."""
+    given = {name: getattr(call, name) for name in ARRAYS.values()}
+    stored: dict[str, Any] = {name: as_stored(a) for name, a in given.items() if a is not None}
+    return replace(call, dtype=dtype_of(call), **stored)
 
 
 def check_call(call: Call, place: str) -> None:
@@ -124,17 +198,17 @@ def _problems(call: Call) -> Iterator[str]:
     given = {name: array for name, field in ARRAYS.items() if (array := getattr(call, field)) is not None}
     shapes, sizes = {name: tuple(map(int, array.shape)) for name, array in given.items()}, dict[str, int]()
     for name, shape in shapes.items():
-        dtype, wanted = dtype_name(given[name].dtype), f"one of {', '.join(FLOATING)}"
+        dtype, wanted = dtype_name(given[name].dtype), f"one of {', '.join(DIGITS)}"
         if name == "mask":
             wanted = "booleans, True where a key may be seen; what is added to scores is bias"
-        if dtype not in (("bool",) if name == "mask" else FLOATING):
+        if dtype not in (("bool",) if name == "mask" else DIGITS):
             yield f"{name} has dtype {dtype}; give {wanted}"
-        axes = _AXES.get(name, ())
+        axes, given_as = _AXES.get(name, ()), f"{name} has shape {list(shape)}"
         if axes and (len(shape) != len(axes) or min(shape) < 1):
-            yield f"{name} has {_shown(shape)}; give it as [{', '.join(axes)}], at least 1 of each"
+            yield f"{given_as}; give it as [{', '.join(axes)}], at least 1 of each"
         for place, (axis, size) in enumerate(zip(axes, shape, strict=False)):
             if sizes.setdefault(axis, size) != size:
-                yield f"{name} has {_shown(shape)}; give {sizes[axis]} in axis {place} ({axis}) as others do"
+                yield f"{given_as}; give {sizes[axis]} in axis {place} ({axis}) as others do"
     if call.scale == 0:
         yield "scale is 0, with which all keys weigh the same; give the factor of the products"
     for name in ("key head", "value head"):
@@ -142,11 +216,7 @@ def _problems(call: Call) -> Iterator[str]:
             yield f"{name}s are {sizes[name]}, which do not divide the {sizes['head']} of q; give a divisor"
     scores = [sizes[axis] for axis in ("sequence", "head", "query", "key")]
     for name in [name for name in ("mask", "bias") if name in shapes]:
-        shape = shapes[name]
+        shape, wanted = shapes[name], "give a shape that is broadcast to them"
         pairs = zip(reversed(shape), reversed(scores), strict=False)
         if len(shape) > len(scores) or any(size not in (1, most) for size, most in pairs):
-            yield f"{name} has {_shown(shape)}, the scores {scores}; give a shape that is broadcast to them"
-
-
-def _shown(shape: Sequence[int]) -> str:
-    return f"shape [{', '.join(map(str, shape))}]"
+            yield f"{name} has shape {list(shape)}, the scores {scores}; {wanted}"

@@ -1,1 +1,0 @@
-"""Experiments on an attention function, each of which could come out otherwise."""
