@@ -4,7 +4,6 @@ import datetime as dt
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, SupportsFloat
 from threadpoolctl import threadpool_limits
 
 from verify.auditing.files import load
-from verify.auditing.findings import findings, score_summaries
+from verify.auditing.findings import findings, plain, score_summaries
 from verify.auditing.layers import LayerRun
 from verify.auditing.masks import intended_mask as mask_of
 from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording
@@ -22,6 +21,7 @@ from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import (
     RESERVED,
     AuditRecord,
+    Finding,
     Intention,
     Judgement,
     LayerRecord,
@@ -29,7 +29,7 @@ from verify.evidence.audits import (
 )
 from verify.evidence.runs import Tool
 from verify.executors.machine import environment
-from verify.text.escapes import as_prose, one_line
+from verify.text.escapes import one_line
 from verify.version import __version__
 
 
@@ -88,10 +88,16 @@ def audit(
     layers: list[LayerRecord] = []
     with threadpool_limits(limits=1, user_api="blas"):
         for layer in recording.layers:
-            name = _slug(layer.name, {record.id for record in layers})
             asked = replace(layer, intended=meant or layer.intended, mask=intended_mask or layer.mask)
-            layers.append(_record(LayerRun(asked), name))
-    left_out = list(_left_out(recording, layers))
+            layers.append(_record(LayerRun(asked), {record.id for record in layers}))
+    # What was not seen and could differ: its reason in a word, and a line.
+    left_out = [("unrecorded", plain(text)) for text in recording.left_out]
+    if warned := [layer.name for layer in layers if any(map(_is_coarse, layer.findings))]:
+        where = plain(together(warned))
+        left_out.append(("precision", f"faults in {where} below the precision that outputs agree to"))
+    if silent := [x.name for x in layers if x.rows_compared + x.rows_without_key < x.rows]:
+        where = plain(together(silent))
+        left_out.append(("output", f"outputs of {where}, in whole or in part: give v and out"))
     return AuditRecord(
         tool=Tool(version=__version__),
         source=one_line(recording.source),
@@ -102,6 +108,10 @@ def audit(
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
     ).sealed()
+
+
+def _is_coarse(finding: Finding) -> bool:
+    return finding.kind == "formula" and finding.judgement is Judgement.WARNED
 
 
 def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) -> Call:
@@ -119,46 +129,21 @@ def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) ->
     return Call(**plain, causal=causal)
 
 
-def _left_out(recording: Recording, layers: Sequence[LayerRecord]) -> Iterator[tuple[str, str]]:
-    """Yield what was not seen and could differ: its reason in a word, and a line."""
-    yield from (("unrecorded", _plain(text)) for text in recording.left_out)
-    warned = [
-        layer.name
-        for layer in layers
-        if any(part.kind == "formula" and part.judgement is Judgement.WARNED for part in layer.findings)
-    ]
-    if warned:
-        yield "precision", f"faults in {_plain(together(warned))} below the precision that outputs agree to"
-    silent = [layer.name for layer in layers if layer.rows_compared + layer.rows_without_key < layer.rows]
-    if silent:
-        yield "output", f"outputs of {_plain(together(silent))}, in whole or in part: give v and out"
-
-
-def _plain(text: str) -> str:
-    """Return a recording's plain text as one line of prose."""
-    return as_prose(one_line(text))
-
-
-def _slug(name: str, taken: set[str]) -> str:
-    """Return an id for a layer of this name, different from those ``taken``."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:100].strip("-") or "layer"
-    plain = f"layer-{plain}" if plain in RESERVED else plain
-    slugs = chain([plain], (f"{plain}-{number}" for number in count(2)))
-    return next(slug for slug in slugs if slug not in taken)
-
-
-def _record(run: LayerRun, name: str) -> LayerRecord:
-    """Return the record of a layer that was run through."""
+def _record(run: LayerRun, taken: set[str]) -> LayerRecord:
+    """Return the record of a layer that was run through, with an id different from those ``taken``."""
+    slug = re.sub(r"[^a-z0-9]+", "-", run.layer.name.lower()).strip("-")[:100].strip("-") or "layer"
+    slug = f"layer-{slug}" if slug in RESERVED else slug
+    slugs = chain([slug], (f"{slug}-{number}" for number in count(2)))
     layer, sums = run.layer, run.sums
     intention = Intention(
         expression=run.expression.text,
         value=run.intended_scale(run.keys),
         origin=run.intended.origin,
-        where=_plain(run.intended.where),
+        where=plain(run.intended.where),
     )
     declared = {"mask": " or ".join(run.masks), "intended mask": layer.mask}
     return LayerRecord(
-        id=name,
+        id=next(slug for slug in slugs if slug not in taken),
         name=one_line(layer.name),
         heads=run.heads,
         key_heads=run.key_heads,
@@ -176,5 +161,5 @@ def _record(run: LayerRun, name: str) -> LayerRecord:
         intention=intention,
         findings=tuple(findings(run)),
         scores=tuple(score_summaries(run.per_sequence)),
-        notes=tuple(map(_plain, layer.notes)),
+        notes=tuple(map(plain, layer.notes)),
     )

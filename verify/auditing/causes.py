@@ -7,7 +7,7 @@ in public code. `changed` yields those that can be made in a call, and `Cause.of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -45,6 +45,8 @@ class _Declared:
         self.hidden: Any = np.asarray(False if hidden is None else hidden)
         self.bias: Any = np.asarray(0.0 if bias is None else bias)
         self.sink = None if self.call.sink is None else np.asarray(self.call.sink).astype(float)
+        self.mask = np.asarray(self.call.mask)
+        self.is_square = self.mask.ndim > 1 and self.mask.shape[-1] == self.mask.shape[-2]
         self.has_both = self.call.causal and self.call.mask is not None
 
     @property
@@ -88,6 +90,19 @@ class _Declared:
 
     def sunk(self, factor: Any) -> Any:
         return self.sink is not None and self.having(sink=None if factor is None else factor * self.sink)
+
+    def weak(self, number: float) -> Any:
+        return self.masked(bias=self.bias + np.where(self.hidden, number, 0.0))
+
+    def capped(self, cap: float) -> Any:
+        return self.cap is None and self.having(softcap=cap)
+
+    def over(self, axis: int) -> Any:
+        weigh = partial(softmax, axis=axis, number=-1e30)
+        return self.formula.scores[axis] > 1 and self.weighing(weigh)
+
+    def made(self, make: Callable[[Any], Any], names: Iterable[str]) -> Formula:
+        return self.having(**{name: make(getattr(self, name)) for name in names})
 
     def placed(self, **arrays: Any) -> Any:
         fits = all(array.shape == getattr(self, name).shape for name, array in arrays.items())
@@ -140,11 +155,6 @@ def _hide(scores: Any, hidden: Any, number: float) -> Any:
     return scores if hidden is None else np.where(hidden, number, scores)
 
 
-def _transposed(given: _Declared) -> Any:
-    mask = np.asarray(given.call.mask)
-    return mask.ndim > 1 and mask.shape[-1] == mask.shape[-2] and given.having(mask=mask.mT)
-
-
 def _padded(block: int, given: _Declared) -> Any:
     # Keys and values of zeros up to a multiple of a block: each adds e⁰ to the sum.
     more = given.sink is None and -given.keys % block
@@ -156,36 +166,11 @@ def _as_numbers(given: _Declared) -> Any:
     return given.call.mask is not None and given.having(mask=None, bias=bias + given.call.mask)
 
 
-def _weak(number: float, given: _Declared) -> Any:
-    return given.masked(bias=given.bias + np.where(given.hidden, number, 0.0))
-
-
-def _capped(cap: float, given: _Declared) -> Any:
-    return given.cap is None and given.having(softcap=cap)
-
-
-def _bias_last(given: _Declared) -> Any:
-    def weigh(scores: Any, hidden: Any) -> Any:
-        return softmax(scores, hidden) + given.bias
-
-    return given.bias.any() and given.weighing(weigh, mask=~given.hidden, bias=None, causal=False)
-
-
 def _cap_last(given: _Declared) -> Any:
     def weigh(scores: Any, hidden: Any) -> Any:
         return softmax(given.cap * np.tanh(_hide(scores, hidden, -np.inf) / given.cap))
 
     return given.cap and given.having(softcap=None, weigh=weigh)
-
-
-def _over(axis: int, given: _Declared) -> Any:
-    weigh = partial(softmax, axis=axis, number=-1e30)
-    return given.formula.scores[axis] > 1 and given.weighing(weigh)
-
-
-def _twice(scores: Any, hidden: Any) -> Any:
-    # Weights lie between 0 and 1, so a second softmax leaves no key more than e times another's weight.
-    return softmax(softmax(scores, hidden), hidden)
 
 
 def _dropped(given: _Declared) -> Any:
@@ -217,11 +202,6 @@ def _tiled(given: _Declared) -> Any:
     return is_grouped and given.having(key=given.key[:, heads], value=given.value[:, heads])
 
 
-def _of(**makers: Callable[[Any], Any]) -> Change:
-    """Return the change that makes arrays by these functions of what the call has."""
-    return lambda given: given.having(**{name: make(getattr(given, name)) for name, make in makers.items()})
-
-
 def _reshaped(array: Any) -> Any:
     """Return an array of keys as its rows read where it was reshaped to its transpose."""
     return array.reshape(*array.shape[:2], *array.shape[:1:-1]).mT
@@ -248,7 +228,7 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "the mask is inverted: True is where a key may be seen": lambda given: given.masked(
             mask=given.hidden
         ),
-        "the mask is transposed": _transposed,
+        "the mask is transposed": lambda given: given.is_square and given.having(mask=given.mask.mT),
         "the mask is lost and only the causal mask applied": lambda given: (
             given.has_both and given.having(mask=None)
         ),
@@ -269,7 +249,9 @@ _CHANGES: dict[str, dict[str, Change]] = {
     "add -inf where a key is hidden": {
         "the mask is added as the numbers 0 and 1": _as_numbers,
         **{
-            f"the mask is weak: it adds {number} to the scores of hidden keys": partial(_weak, number)
+            f"the mask is weak: it adds {number} to the scores of hidden keys": partial(
+                _Declared.weak, number=number
+            )
             for number in (-1, -2, -5, -8, -10, -15, -20, -50, -100, -1000, -10_000)
         },
     },
@@ -289,7 +271,15 @@ _CHANGES: dict[str, dict[str, Change]] = {
     },
     "scale the products first, then cap them, then add bias and mask, then apply the softmax": {
         "the bias (or mask) is multiplied by the scale": lambda given: given.biased(given.scale),
-        "the bias is added after the softmax": _bias_last,
+        "the bias is added after the softmax": lambda given: (
+            given.bias.any()
+            and given.weighing(
+                lambda scores, hidden: softmax(scores, hidden) + given.bias,
+                mask=~given.hidden,
+                bias=None,
+                causal=False,
+            )
+        ),
         "the mask is applied after the softmax, and weights are not normalised again": lambda given: (
             given.hidden.any()
             and given.having(weigh=lambda scores, hidden: _hide(softmax(scores), hidden, 0.0))
@@ -300,7 +290,9 @@ _CHANGES: dict[str, dict[str, Change]] = {
         ),
         "the soft-cap is applied after bias and mask, so that hidden keys get weight": _cap_last,
         **{
-            f"a soft-cap of {cap} is applied that the call does not declare": partial(_capped, cap)
+            f"a soft-cap of {cap} is applied that the call does not declare": partial(
+                _Declared.capped, cap=cap
+            )
             for cap in (20, 30, 50)
         },
         "the scale is applied after the softmax": lambda given: given.having(scale=1.0, factor=given.scale),
@@ -314,10 +306,13 @@ _CHANGES: dict[str, dict[str, Change]] = {
         ),
     },
     "take the softmax over the last axis of the scores, the keys, once": {
-        "the softmax is over the queries, not the keys": partial(_over, 2),
-        "the softmax is over the heads, not the keys": partial(_over, 1),
-        "the softmax is over the sequences, not the keys": partial(_over, 0),
-        "the softmax is applied twice": lambda given: given.having(weigh=_twice),
+        "the softmax is over the queries, not the keys": lambda given: given.over(2),
+        "the softmax is over the heads, not the keys": lambda given: given.over(1),
+        "the softmax is over the sequences, not the keys": lambda given: given.over(0),
+        # Weights lie between 0 and 1, so a second softmax leaves no key more than e times another's weight.
+        "the softmax is applied twice": lambda given: given.having(
+            weigh=lambda scores, hidden: softmax(softmax(scores, hidden), hidden)
+        ),
         "there is no softmax": lambda given: given.having(weigh=partial(_hide, number=0.0)),
     },
     "call model.eval()": {"dropout is on: weights are 0, and the others larger by a common factor": _dropped},
@@ -325,8 +320,8 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "the scale is multiplied by ln n, n the keys that a query sees": _times_log_of_keys
     },
     _TRANSPOSE: {
-        "keys are reshaped where they should be transposed": _of(key=_reshaped),
-        "values are reshaped where they should be transposed": _of(value=_reshaped),
+        "keys are reshaped where they should be transposed": lambda given: given.made(_reshaped, ["key"]),
+        "values are reshaped where they should be transposed": lambda given: given.made(_reshaped, ["value"]),
     },
     "take keys and values of the same position, in their own places": {
         "keys are those of the token before": lambda given: given.having(key=np.roll(given.key, 1, 2)),
@@ -339,19 +334,18 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "queries and keys are exchanged": lambda given: given.placed(query=given.key, key=given.query),
     },
     "record them after they are normalised": {
-        "queries and keys are normalised first": _of(query=_unit, key=_unit),
+        "queries and keys are normalised first": lambda given: given.made(_unit, ["query", "key"]),
     },
     "repeat each key head in a row, as torch.repeat_interleave does": {
         "grouped heads are tiled: query head i reads key head i mod h_k": _tiled,
     },
 }
 
-
-_RESHAPED_OUTPUTS: dict[str, Change] = {
-    "the output is reshaped to [token, head] where it should be transposed": _of(output=_by_token),
-    "the output is reshaped from [head, token] where it should be transposed": _of(
-        output=lambda output: output.swapaxes(1, 2).reshape(output.shape)
-    ),
+_RESHAPED_OUTPUTS: dict[str, Callable[[Any], Any]] = {
+    "the output is reshaped to [token, head] where it should be transposed": _by_token,
+    "the output is reshaped from [head, token] where it should be transposed": lambda output: output.swapaxes(
+        1, 2
+    ).reshape(output.shape),
 }
 # Coarser arithmetic is the declared formula with a larger rounding error, so only the bound grows.
 _COARSE = {
@@ -370,7 +364,10 @@ def _rolled(does: str, fix: str, axis: int, *names: str, **more: Any) -> Iterato
 
 CAUSES = (
     *(Cause(does, fix, change) for fix, changes in _CHANGES.items() for does, change in changes.items()),
-    *(Cause(does, _TRANSPOSE, change, moves_rows=True) for does, change in _RESHAPED_OUTPUTS.items()),
+    *(
+        Cause(does, _TRANSPOSE, partial(_Declared.made, make=make, names=("output",)), moves_rows=True)
+        for does, make in _RESHAPED_OUTPUTS.items()
+    ),
     *(
         Cause(does, _FINER, partial(_Declared.having, unit=unit), is_coarse=True)
         for does, unit in _COARSE.items()

@@ -8,7 +8,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -98,20 +98,19 @@ def load(path: Path) -> Recording:
         by_layer.setdefault(name, {})[last] = array
     if not by_layer:
         raise RecordingError(f"{path}: holds no arrays; give q and k at least")
+    layers = []
     # Layer 2 comes before layer 10.
-    names = sorted(by_layer, key=lambda name: re.sub("[0-9]+", lambda digits: digits[0].zfill(20), name))
-    return Recording(one_line(path.name), [_layer(path, name, by_layer[name]) for name in names])
-
-
-def _layer(path: Path, name: str, arrays: dict[str, np.ndarray]) -> Layer:
-    """Return a layer of a file, of one call."""
-    place = one_line(f"{path}: layer {name[:_LONGEST_NAME]}" if name else str(path))
-    if wrong := [key for key in _TEXTS if key in arrays and arrays[key].size != 1]:
-        raise RecordingError(f"{place}: {wrong[0]} is an array; give a single expression")
-    scale, mask = (str(arrays[key].item()) if key in arrays else "" for key in _TEXTS)
-    _check_intention(place, scale, mask)
-    intended = Intended(scale, "recorded", f"intended in {place}") if scale else None
-    return Layer(one_line(name or path.stem)[:_LONGEST_NAME], [_call(place, arrays)], intended, mask=mask)
+    for name in sorted(by_layer, key=lambda name: re.sub("[0-9]+", lambda digits: digits[0].zfill(20), name)):
+        arrays = by_layer[name]
+        place = one_line(f"{path}: layer {name[:_LONGEST_NAME]}" if name else str(path))
+        if wrong := [key for key in _TEXTS if key in arrays and arrays[key].size != 1]:
+            raise RecordingError(f"{place}: {wrong[0]} is an array; give a single expression")
+        scale, mask = (str(arrays[key].item()) if key in arrays else "" for key in _TEXTS)
+        _check_intention(place, scale, mask)
+        intended = Intended(scale, "recorded", f"intended in {place}") if scale else None
+        short = one_line(name or path.stem)[:_LONGEST_NAME]
+        layers.append(Layer(short, [_call(place, arrays)], intended, mask=mask))
+    return Recording(one_line(path.name), layers)
 
 
 def _check_intention(place: str, scale: str, mask: str) -> None:
@@ -179,7 +178,14 @@ def _read(path: Path) -> dict[str, np.ndarray]:
             start = stream.read(8)
             stream.seek(0)
             if start[:2] == b"PK":
-                return _of_archive(path, stream)
+                with np.load(stream, allow_pickle=False) as archive:
+                    for member in archive.zip.infolist():
+                        place = f"{path}: {member.filename} is"
+                        if not member.filename.endswith(".npy"):
+                            raise RecordingError(f"{place} a pickled object, which is not read; {_WANTED}")
+                        if member.file_size > _LARGEST:
+                            raise RecordingError(f"{place} larger than 8 GB; give fewer sequences")
+                    return dict(archive)
         if not start:
             raise RecordingError(f"{path}: is empty; {_WANTED}")
         if start.startswith(b"\x93NUM"):
@@ -200,30 +206,16 @@ def _read(path: Path) -> dict[str, np.ndarray]:
         raise RecordingError(f"{path}: is cut short or malformed ({what}); {_WANTED}") from error
 
 
-def _of_archive(path: Path, stream: Any) -> dict[str, np.ndarray]:
-    with np.load(stream, allow_pickle=False) as archive:
-        for member in archive.zip.infolist():
-            place = f"{path}: {member.filename} is"
-            if not member.filename.endswith(".npy"):
-                raise RecordingError(f"{place} a pickled object, which is not read; {_WANTED}")
-            if member.file_size > _LARGEST:
-                raise RecordingError(f"{place} larger than 8 GB; give fewer sequences")
-        return dict(archive)
-
-
-@dataclass
 class FolderWriter:
     """Writes calls as they are made; without `finish` the folder is no recording."""
 
-    folder: Path
-    _files: dict[str, list[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if os.path.lexists(self.folder / INDEX):
+    def __init__(self, folder: Path) -> None:
+        if os.path.lexists(folder / INDEX):
             raise OutputError(
-                f"{self.folder}: holds a recording already; remove it, or choose another folder with --out"
+                f"{folder}: holds a recording already; remove it, or choose another folder with --out"
             )
-        check_writable(self.folder / INDEX)
+        check_writable(folder / INDEX)
+        self.folder, self._files = folder, dict[str, list[str]]()
 
     def add(self, name: str, call: Call) -> None:
         """Write one call of the layer of this name."""
@@ -231,14 +223,12 @@ class FolderWriter:
         written = self._files.setdefault(name, [])
         number = list(self._files).index(name)
         file = f"{number:04d}-{len(written):04d}.safetensors"
-        arrays = {key: getattr(call, field) for key, field in ARRAYS.items()}
+        content = {}
+        for key, name_of_field in ARRAYS.items():
+            if (array := getattr(call, name_of_field)) is not None:
+                # A module may be given another dtype than attention computes in.
+                content[key] = as_stored(array, "" if key == "x" else call.dtype)
         numbers = {"scale": call.scale, "causal": call.causal or None, "softcap": call.softcap}
-        # A module may be given another dtype than attention computes in.
-        content = {
-            key: as_stored(array, "" if key == "x" else call.dtype)
-            for key, array in arrays.items()
-            if array is not None
-        }
         content |= {key: as_stored(np.float64(x)) for key, x in numbers.items() if x is not None}
         write_together({self.folder / file: save(content)}, durably=False)
         written.append(file)

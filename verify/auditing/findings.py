@@ -25,34 +25,45 @@ _WIDER = "scale the queries before the product, or keep scores in float32"
 _SCORES = ("row variance", "entropy over ln n", "largest weight")
 
 
+def plain(text: str) -> str:
+    """Return a recording's plain text as one line of prose."""
+    return as_prose(one_line(text))
+
+
 def findings(run: LayerRun) -> Iterator[Finding]:
     """Yield the findings of a layer."""
+    of_layer: dict[str, Any] = {"sequences": run.sequences}
     if (mask := _mask(run)) is not None:
-        yield _finding(run, "mask", mask)
+        yield Finding(id="mask", kind="mask", **of_layer, **mask)
     for kind, judge in (("scale", _scale), ("formula", _formula)):
-        yield from _by_heads(run, kind, [judge(run, head) for head in range(run.heads)])
-    yield _finding(run, "overflow", _overflow(run))
+        by_head = [judge(run, head) for head in range(run.heads)]
+        # Heads that are judged alike are one finding, with the numbers of the worst of them.
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for head, judged in enumerate(by_head):
+            key = judged["judgement"], judged.get("cause"), judged.get("fix"), judged.pop("alike", "")
+            groups.setdefault(key, []).append(head)
+        badness = [judged.pop("badness") for judged in by_head]
+        for number, heads in enumerate(groups.values(), 1):
+            worst = by_head[max(heads, key=badness.__getitem__)]
+            worst["heads"] = () if len(heads) == run.heads else tuple(heads)
+            yield Finding(id=f"{kind}-{number}" if number > 1 else kind, kind=kind, **of_layer, **worst)
+    yield Finding(id="overflow", kind="overflow", **of_layer, **_overflow(run))
     if run.blind:
-        yield _finding(run, "rows-without-keys", _rows_without_keys(run))
-
-
-def _finding(run: LayerRun, kind: str, judged: dict[str, Any], number: int = 1) -> Finding:
-    return Finding(
-        id=f"{kind}-{number}" if number > 1 else kind, kind=kind, sequences=run.sequences, **judged
-    )
-
-
-def _by_heads(run: LayerRun, kind: str, by_head: Sequence[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield findings of heads, those judged alike together, with the numbers of the worst of them."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for head, judged in enumerate(by_head):
-        key = judged["judgement"], judged.get("cause"), judged.get("fix"), judged.pop("alike", "")
-        groups.setdefault(key, []).append(head)
-    badness = [judged.pop("badness") for judged in by_head]
-    for number, heads in enumerate(groups.values(), 1):
-        of_heads = () if len(heads) == run.heads else tuple(heads)
-        worst = by_head[max(heads, key=badness.__getitem__)]
-        yield _finding(run, kind, worst | {"heads": of_heads}, number)
+        odd = [
+            f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
+            for what, (count, sequence, row) in run.odd_rows.items()
+        ]
+        yield Finding(
+            id="rows-without-keys",
+            kind="rows-without-keys",
+            quantity="the number of rows that see no key and are not 0",
+            estimate=float(sum(count for count, *_ in run.odd_rows.values())),
+            band=(None, 0.0),
+            judgement=Judgement.REFUTED if odd else Judgement.CONFIRMED,
+            cause="; ".join(odd),
+            fix="write zeros where a row sees no key" if odd else "",
+            **of_layer,
+        )
 
 
 def _mask(run: LayerRun) -> dict[str, Any] | None:
@@ -104,35 +115,34 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
             fix += f"; if this is meant, say so with --intended {written}"
         return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
     is_within = is_known and abs(value - 1) + room <= TOLERANCE
-    judgement, reason = _undecided_scale(run, head, room, is_off=is_off, is_within=is_within)
-    return judged | {"judgement": judgement, "reason": reason, "alike": reason.split(":")[0]}
+    judgement, reason, alike = _undecided_scale(run, head, room, is_off=is_off, is_within=is_within)
+    return judged | {"judgement": judgement, "reason": reason, "alike": alike}
 
 
-def _undecided_scale(  # noqa: PLR0911 - a list of cases
+def _undecided_scale(
     run: LayerRun, head: int, room: float, *, is_off: bool, is_within: bool
-) -> tuple[Judgement, str]:
-    """Return the judgement of a scale that is not refuted, and why it is not confirmed."""
+) -> tuple[Judgement, str, str]:
+    """Return the judgement of a scale that is not refuted, why it is not confirmed, and what heads share."""
+    compared = bool(run.sums.compared[head])
     if run.intended.origin == "unknown":
-        where = as_prose(one_line(run.intended.where))
+        where = plain(run.intended.where)
         reason = "cannot tell whether queries were scaled before the call; give --intended"
-        return Judgement.UNDECIDED, reason + (f" ({where})" if where else "")
+        return Judgement.UNDECIDED, reason + (f" ({where})" if where else ""), "unknown"
     if is_off:
-        return Judgement.WARNED, "the factor given is rounded to bfloat16"
-    if is_within:
-        return Judgement.CONFIRMED, ""
-    if run.sums.bad[head] or any(x.cause.does for x in run.explained.get(head, ())[:1]):
-        return Judgement.REPORTED, "the output is not that of the formula"
-    if run.sums.compared[head]:
-        reason = "cannot tell: the output does not depend on the scale beyond rounding"
+        return Judgement.WARNED, "the factor given is rounded to bfloat16", "rounded"
+    if is_within or (run.given and not compared):
+        return Judgement.CONFIRMED, "" if compared else "by the factor given; no output was compared", ""
+    if run.sums.bad[head] or any(known.cause.does for known in run.explained.get(head, ())[:1]):
+        return Judgement.REPORTED, "the output is not that of the formula", "output"
+    if compared:
+        reason = "the output does not depend on the scale beyond rounding"
         if math.isfinite(room):
-            reason = f"cannot tell: rounding leaves the scale uncertain by {room:.1%}; record more tokens"
-        return Judgement.UNDECIDED, reason
-    if run.given:
-        return Judgement.CONFIRMED, "by the factor given; no output was compared"
+            reason = f"rounding leaves the scale uncertain by {room:.1%}; record more tokens"
+        return Judgement.UNDECIDED, f"cannot tell: {reason}", "cannot tell"
     # Of a program the scale itself was to be judged; arrays without an output are judged in part.
-    notes = map(as_prose, map(one_line, run.layer.notes))
     judgement = Judgement.UNDECIDED if run.layer.backend else Judgement.REPORTED
-    return judgement, "; ".join(("no scale was given, and no output was compared", *notes))
+    reason = "; ".join(("no scale was given, and no output was compared", *map(plain, run.layer.notes)))
+    return judgement, reason, "silent"
 
 
 def _formula(run: LayerRun, head: int) -> dict[str, Any]:
@@ -198,21 +208,6 @@ def _overflow(run: LayerRun) -> dict[str, Any]:
         judgement = Judgement.UNDECIDED
         reason = f"{largest}, beyond {run.dtype}; no output shows whether scores are computed in a wider type"
     return judged | {"judgement": judgement, "fix": _WIDER, "reason": reason}
-
-
-def _rows_without_keys(run: LayerRun) -> dict[str, Any]:
-    odd = [
-        f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
-        for what, (count, sequence, row) in run.odd_rows.items()
-    ]
-    return {
-        "quantity": "the number of rows that see no key and are not 0",
-        "estimate": float(sum(count for count, *_ in run.odd_rows.values())),
-        "band": (None, 0.0),
-        "judgement": Judgement.REFUTED if odd else Judgement.CONFIRMED,
-        "cause": "; ".join(odd),
-        "fix": "write zeros where a row sees no key" if odd else "",
-    }
 
 
 def score_summaries(per_sequence: Sequence[Any]) -> Iterator[ScoreSummary]:
