@@ -193,16 +193,6 @@ class _Rows:
         ratio = np.sqrt(np.divide(2 * error, size, out=np.zeros_like(size), where=size > 0))
         return np.where(lost > 0, math.inf, ratio)
 
-    def factors(self) -> tuple[Floats, Floats, Floats]:
-        """Return f for each head, where b is a·(1 + f), its standard error, and its share of the differences.
-
-        The error is infinite for fewer than 32 rows.
-        """
-        factor, error = pooled(self.sums[:5])
-        left, whole = factor * self.sums[0], self.sums[5]
-        explained = np.divide(left, whole, out=np.zeros_like(factor), where=whole > 0)
-        return factor, np.where(self.sums[7] >= _FEWEST_ROWS, error, math.inf), explained
-
 
 class _Differences:
     """How far the calls of one layer in two recordings differ.
@@ -236,88 +226,70 @@ class _Differences:
     def _add(self, a: Call, b: Call) -> Iterator[str]:
         """Add a call of each recording, and yield which arrays were not compared, and why."""
         self.unit = max(self.unit, unit_of(a), unit_of(b))
-        masks = _Masks(a, b)
-        self.rows += int(a.query.shape[1]) * int(masks.used_rows.sum())
+        used_rows, used_keys, parts = _mask_parts(a, b, self.calls, self.unit)
+        self.rows += int(a.query.shape[1]) * int(used_rows.sum())
         for name in ("x", "q", "k", "v", "out"):
-            pair = [array for call in (a, b) if (array := getattr(call, ARRAYS[name])) is not None]
+            pair = [to_numpy(array) for x in (a, b) if (array := getattr(x, ARRAYS[name])) is not None]
             if len(pair) == 1:
                 yield f"{name} is in one recording only"
             elif name == "x" and len({array.shape for array in pair}) == 2:
                 yield f"{name} is of two shapes"
             elif pair:
-                use = masks.used_keys if name in ("k", "v") else masks.used_rows
-                self._add_array(name, pair, use)
+                if name == "x":  # the input of a module has one head
+                    shape = (len(pair[0]) if pair[0].ndim > 2 else 1, 1, -1, pair[0].shape[-1])
+                    pair = [array.reshape(shape) for array in pair]
+                most = max(array.shape[1] for array in pair)
+                first, second = (np.repeat(array, most // array.shape[1], axis=1) for array in pair)
+                use = used_keys if name in ("k", "v") else used_rows
+                use = use if use.shape == first.shape[:3:2] else np.ones(first.shape[:3:2], dtype=bool)
+                use = np.repeat(use[:, None], most, axis=1)
+                self.arrays.setdefault(name, _Rows()).add(first, second, use, self.calls)
         usual = int(a.query.shape[3]) ** -0.5
         scales = (usual if call.scale is None else call.scale for call in (a, b))
-        parts = [masks.part(self.calls), masks.bias_part(self.unit), _number_part("scale", *scales)]
+        parts.append(_number_part("scale", *scales))
         parts += [_number_part(name, getattr(a, name), getattr(b, name)) for name in ("softcap", "sink")]
         for part in filter(None, parts):
             if part.name not in self.exact or self.exact[part.name].outcome is Agreement.SAME:
                 self.exact[part.name] = part
         self.calls += 1
 
-    def _add_array(self, name: str, pair: list[Any], use: Flags) -> None:
-        first, second = map(to_numpy, pair)
-        if name == "x":  # the input of a module has one head
-            shape = (len(first) if first.ndim > 2 else 1, 1, -1, first.shape[-1])
-            first, second = first.reshape(shape), second.reshape(shape)
-        most = max(first.shape[1], second.shape[1])
-        first, second = (np.repeat(array, most // array.shape[1], axis=1) for array in (first, second))
-        use = use if use.shape == first.shape[:3:2] else np.ones(first.shape[:3:2], dtype=bool)
-        rows = self.arrays.setdefault(name, _Rows())
-        rows.add(first, second, np.repeat(use[:, None], most, axis=1), self.calls)
 
+def _mask_parts(a: Call, b: Call, number: int, unit: float) -> tuple[Flags, Flags, list[ComparedPart | None]]:
+    """Return rows that are no padding, [sequence, row], keys that are seen in either, and what differs.
 
-class _Masks:
-    """What rows of two calls see, and what is added to their scores.
-
-    ``used_rows`` are no padding in both, shape [sequence, row], and ``used_keys`` are seen in either.
+    That is which keys one call sees and the other does not, and what is added to scores that both see.
     """
-
-    def __init__(self, a: Call, b: Call) -> None:
-        self.whole = sequences, _, queries, keys = Formula(a, 1.0).scores
-        both = [Formula(call, 1.0).hidden_and_bias() for call in (a, b)]
-        # Masks are broadcast to the scores: all is computed in as few numbers as they have.
-        self.shown = [np.array(True, ndmin=4) if hidden is None else ~hidden for hidden, _ in both]
-        self.added = [0.0 if bias is None else bias for _, bias in both]
-        seen = (self.shown[0] | self.shown[1]).any(axis=(1, 2))
-        self.used_keys: Flags = np.broadcast_to(seen, (sequences, keys))
-        # Where queries and keys are of the same tokens, a row is padding if no row sees its key.
-        self.used_rows: Flags = (
-            self.used_keys if queries == keys else np.ones((sequences, queries), dtype=bool)
-        )
-
-    def part(self, call: int) -> ComparedPart:
-        """Return which keys one call sees and the other does not."""
-        apart = (self.shown[0] != self.shown[1]) & self.used_rows[:, None, :, None]
-        if not apart.any():
-            return ComparedPart(name="mask")
-        times = math.prod(self.whole) // apart.size
+    sequences, _, queries, keys = whole = Formula(a, 1.0).scores
+    both = [Formula(call, 1.0).hidden_and_bias() for call in (a, b)]
+    # Masks are broadcast to the scores: all is computed in as few numbers as they have.
+    shown = [np.array(True, ndmin=4) if hidden is None else ~hidden for hidden, _ in both]
+    used_keys: Flags = np.broadcast_to((shown[0] | shown[1]).any(axis=(1, 2)), (sequences, keys))
+    # Where queries and keys are of the same tokens, a row is padding if no row sees its key.
+    used_rows: Flags = used_keys if queries == keys else np.ones((sequences, queries), dtype=bool)
+    mask, apart = ComparedPart(name="mask"), (shown[0] != shown[1]) & used_rows[:, None, :, None]
+    if apart.any():
+        times = math.prod(whole) // apart.size
         texts = [
             f"{side} sees {times * count:,} keys that {other} hides"
-            for side, other, shown in zip("AB", "BA", self.shown, strict=True)
-            if (count := int((apart & shown).sum()))
+            for side, other, seen in zip("AB", "BA", shown, strict=True)
+            if (count := int((apart & seen).sum()))
         ]
-        heads = np.flatnonzero(apart.any(axis=(0, 2, 3))).tolist() if apart.shape[1] > 1 else ()
         sequence, head, row, key = np.argwhere(apart)[0].tolist()
-        return ComparedPart(
+        mask = ComparedPart(
             name="mask",
             outcome=Agreement.DIFFERS,
             size=float(apart.mean()),
-            heads=tuple(heads),
+            heads=tuple(np.flatnonzero(apart.any(axis=(0, 2, 3))).tolist()) if apart.shape[1] > 1 else (),
             what=" and ".join(texts),
-            example=f"call {call}, sequence {sequence}, head {head}, row {row}, key {key}",
+            example=f"call {number}, sequence {sequence}, head {head}, row {row}, key {key}",
         )
-
-    def bias_part(self, unit: float) -> ComparedPart | None:
-        """Return how far what is added to scores that both calls see differs, None where nothing is."""
-        both = self.shown[0] & self.shown[1]
-        a, b = (np.where(both, bias, 0.0) for bias in self.added)
-        if not (largest := max(float(np.abs(a).max()), float(np.abs(b).max()))):
-            return None
-        size, limit = float(np.abs(a - b).max()) / largest, 2 * _ROUNDINGS * unit
-        outcome = Agreement.SAME if size <= limit else Agreement.DIFFERS
-        return ComparedPart(name="bias", outcome=outcome, size=size, allowed=limit)
+    visible = shown[0] & shown[1]
+    first, second = (np.where(visible, 0.0 if bias is None else bias, 0.0) for _, bias in both)
+    if not (largest := max(float(np.abs(first).max()), float(np.abs(second).max()))):
+        return used_rows, used_keys, [mask]
+    size, limit = float(np.abs(first - second).max()) / largest, 2 * _ROUNDINGS * unit
+    outcome = Agreement.SAME if size <= limit else Agreement.DIFFERS
+    return used_rows, used_keys, [mask, ComparedPart(name="bias", outcome=outcome, size=size, allowed=limit)]
 
 
 def _number_part(name: str, a: Any, b: Any) -> ComparedPart | None:
@@ -361,7 +333,7 @@ def _array_part(layer: _Differences, name: str, limit: float, *, follows: bool) 
     """Return what is said of an array, which may differ by ``limit``."""
     rows = layer.arrays[name]
     size = float(rows.relative())
-    known: dict[str, Any] = {"name": name, "size": _finite(size)}
+    known: dict[str, Any] = {"name": name, "size": None if size == math.inf else size}
     if size <= limit and rows.farthest <= _ROW * limit:
         if size > layer.unit**_MOST:
             known |= {"outcome": Agreement.UNKNOWN, "what": "differs by too much to rule out a fault"}
@@ -379,10 +351,12 @@ def _array_part(layer: _Differences, name: str, limit: float, *, follows: bool) 
 
 
 def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> ComparedPart:
-    """Return a part that says so where heads are multiples of their counterparts."""
-    factor, error, explained = layer.arrays[part.name].factors()
+    """Return a part that says so where heads are multiples of their counterparts: b = a·(1 + f)."""
+    sums = layer.arrays[part.name].sums
+    factor, error = pooled(sums[:5])
+    explained = np.divide(factor * sums[0], sums[5], out=np.zeros_like(factor), where=sums[5] > 0)
     smallest = _SHARE * max(least, 2 * _ROUNDINGS * layer.unit)
-    is_far = (np.abs(factor) > _SURE * error) & (np.abs(factor) > smallest)
+    is_far = (np.abs(factor) > _SURE * error) & (np.abs(factor) > smallest) & (sums[7] >= _FEWEST_ROWS)
     differs = part.outcome is Agreement.DIFFERS
     heads = part.heads or tuple(np.flatnonzero(is_far).tolist())
     # Where an array differs by more than rounding, the factor has to explain it: 99% of the squares.
@@ -397,7 +371,7 @@ def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> Compa
 def _output_part(layer: _Differences, a: LayerRecord, b: LayerRecord) -> ComparedPart:
     """Return what is said of outputs: what the audit of each says, and never how they differ."""
     apart = float(layer.arrays["out"].relative()) if "out" in layer.arrays else math.inf
-    known: dict[str, Any] = {"name": "out", "size": _finite(apart)}
+    known: dict[str, Any] = {"name": "out", "size": None if apart == math.inf else apart}
     wrong, also = (
         [f for f in record.findings if f.kind in ("formula", "scale") and f.judgement is Judgement.REFUTED]
         for record in (a, b)
@@ -413,7 +387,3 @@ def _output_part(layer: _Differences, a: LayerRecord, b: LayerRecord) -> Compare
     elif any(record.rows_compared + record.rows_without_key < record.rows for record in (a, b)):
         known |= {"outcome": Agreement.UNKNOWN, "what": "not all outputs were recorded"}
     return ComparedPart(**known)
-
-
-def _finite(size: float) -> float | None:
-    return size if math.isfinite(size) else None
