@@ -5,14 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from verify.evidence import Tool
-from verify.evidence.audits import (
-    AuditRecord,
-    Finding,
-    Intention,
-    Judgement,
-    LayerRecord,
-    ScoreSummary,
-)
+from verify.evidence.audits import AuditRecord, Finding, Intention, Judgement, LayerRecord, ScoreSummary
 
 D_K = 64
 INTENDED, WRONG = D_K**-0.5, 512**-0.5
@@ -84,13 +77,7 @@ def _confirmed(layer: int) -> Iterator[Finding]:
         ("mask", "the number of rows that see other keys than were meant", 0.0, (None, 0.0), {}),
         ("scale", "the scale over the intended scale", ratio, (0.99, 1.01), interval),
         ("formula", "the largest error of a row over what rounding may do", 0.07, (None, 1.0), {}),
-        (
-            "overflow",
-            "the largest |q·k| over the largest number of the type",
-            2.1e-37,
-            (None, 1.0),
-            {},
-        ),
+        ("overflow", "the largest |q·k| over the largest number of the type", 2.1e-37, (None, 1.0), {}),
     )
     for kind, quantity, estimate, band, more in rows:
         judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "sequences": SEQUENCES, **more}

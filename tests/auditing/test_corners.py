@@ -161,10 +161,7 @@ RIGHT: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "causal": (partial(SDPA, is_causal=True), {"heads": 2}),
     "grouped": (partial(SDPA, enable_gqa=True), {"key_heads": 2}),
     "block by block": (blocked, {"heads": 2}),
-    "doubles as singles": (
-        lambda q, k, v: attend(q.float(), k.float(), v.float()).to(q.dtype),
-        {"heads": 2},
-    ),
+    "doubles as singles": (lambda q, k, v: attend(q.float(), k.float(), v.float()).to(q.dtype), {"heads": 2}),
 }
 
 

@@ -234,11 +234,7 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
         "the output is not softmax(c·QKᵀ + mask)·V for any c",
     ),
     "other heads": (partial(attention, groups=lambda head, *_: head ^ 1), {"heads": 2}, ""),
-    "29% more": (
-        lambda q, k, v: attention(q, k, v) + 0.29 * np.abs(v.mean(axis=2, keepdims=True)),
-        {},
-        "",
-    ),
+    "29% more": (lambda q, k, v: attention(q, k, v) + 0.29 * np.abs(v.mean(axis=2, keepdims=True)), {}, ""),
     "7% in columns": (lambda q, k, v: attention(q, k, v) * (1 + 0.07 * np.sin(np.arange(16))), {}, ""),
     "squares": (lambda q, k, v: attention(q**2, k, v), {}, ""),
     "uniform": (lambda q, _k, v: v.mean(axis=2, keepdims=True) + 0 * q, {}, ""),

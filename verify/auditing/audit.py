@@ -18,15 +18,7 @@ from verify.auditing.masks import intended_mask as mask_of
 from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording
 from verify.auditing.scales import scale_expression
 from verify.errors import RecordingError, SettingsError
-from verify.evidence.audits import (
-    RESERVED,
-    AuditRecord,
-    Finding,
-    Intention,
-    Judgement,
-    LayerRecord,
-    together,
-)
+from verify.evidence.audits import RESERVED, AuditRecord, Finding, Intention, Judgement, LayerRecord, together
 from verify.evidence.runs import Tool
 from verify.executors.machine import environment
 from verify.text.escapes import one_line

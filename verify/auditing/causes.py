@@ -334,10 +334,10 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "queries and keys are exchanged": lambda given: given.placed(query=given.key, key=given.query),
     },
     "record them after they are normalised": {
-        "queries and keys are normalised first": lambda given: given.made(_unit, ["query", "key"]),
+        "queries and keys are normalised first": lambda given: given.made(_unit, ["query", "key"])
     },
     "repeat each key head in a row, as torch.repeat_interleave does": {
-        "grouped heads are tiled: query head i reads key head i mod h_k": _tiled,
+        "grouped heads are tiled: query head i reads key head i mod h_k": _tiled
     },
 }
 

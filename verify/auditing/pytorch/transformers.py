@@ -10,13 +10,7 @@ from typing import Any
 
 import torch
 
-from verify.auditing.pytorch.calls import (
-    Arguments,
-    block_mask_seen,
-    refuse_other,
-    replaced,
-    split_mask,
-)
+from verify.auditing.pytorch.calls import Arguments, block_mask_seen, refuse_other, replaced, split_mask
 from verify.auditing.pytorch.functions import CallInside, Unseen, calls_inside, current, kind_of
 from verify.auditing.pytorch.places import Caller
 from verify.auditing.recording import Call
