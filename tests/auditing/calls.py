@@ -8,7 +8,7 @@ import numpy as np
 import verify
 from verify.auditing.files import FolderWriter
 from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.evidence.audits import Finding
+from verify.evidence.audits import AuditRecord, Finding
 
 D = 64
 SCALE = D**-0.5
@@ -79,8 +79,18 @@ def write(recording: Recording, folder: Path) -> None:
     writer.finish(recording)
 
 
-def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:
+def audited(*calls: Call, intended: Intended | None = None, **options: Any) -> AuditRecord:
+    """Return the audit of a layer with these calls."""
+    return verify.audit(Recording("tests", [Layer("a", calls, intended)]), **options)
+
+
+def finding(record: AuditRecord, kind: str) -> Finding:
+    """Return the only finding of this kind."""
+    (judged,) = (part for part in record.findings if part.kind == kind)
+    return judged
+
+
+def of_calls(*calls: Call, intended: str = "1/sqrt(d)") -> dict[str, Finding]:
     """Return what an audit finds of the first head of these calls, by the finding's kind."""
-    recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
-    record = verify.audit(recording, **options)
+    record = audited(*calls, intended=Intended(intended, "given"))
     return {part.kind: part for part in record.findings if 0 in (part.heads or (0,))}

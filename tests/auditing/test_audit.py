@@ -11,25 +11,17 @@ import pytest
 from ml_dtypes import bfloat16
 
 import verify
-from tests.auditing.calls import arrays, attention, of_calls
-from tests.auditing.calls import call as attended
+from tests.auditing.calls import arrays, attention, audited, call, finding, of_calls
 from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, findings_of, is_caught
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError
 from verify.evidence.audits import AuditRecord, Judgement
 
 
-def call(
-    seed: int = 0, *, sequences: int = 12, heads: int = 2, tokens: int = 20, d: int = 8, **more: Any
-) -> Call:
-    """Return a call on standard normal vectors, without values."""
-    q, k, _ = arrays(seed, sequences=sequences, heads=heads, key_heads=1, queries=tokens, keys=tokens, d=d)
-    return Call(q.astype(np.float32), k.astype(np.float32), **more)
-
-
-def recorded(*layers: Layer) -> Recording:
-    """Return a recording of these layers."""
-    return Recording("a program", layers, ("one call was compiled",))
+def bare(**options: Any) -> Call:
+    """Return a call of which neither values, output nor scale were recorded."""
+    sound = call(**{"sequences": 12, "heads": 2, "d": 8} | options)
+    return replace(sound, value=None, output=None, scale=None)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +63,7 @@ def test_numbers_that_are_none_are_found(fault: Fault) -> None:
 
 def test_causes_are_sought_among_infinite_numbers_without_a_warning() -> None:
     """A key is infinite and the other sequence's output wrong: both are refuted; warnings are errors."""
-    sound = attended(sequences=2)
+    sound = call(sequences=2)
     key, output = np.array(sound.key), np.array(sound.output)
     key[0, 0, 3, 5] = np.inf
     output[1] *= np.linspace(1, 2, output.shape[-1], dtype=np.float32)
@@ -106,7 +98,7 @@ def test_what_bfloat16_cannot_tell_is_no_false_alarm(deviation: float) -> None:
 def test_equal_rows_are_no_independent_ones() -> None:
     """A batch of one sentence 64 times tells no more than the sentence, whatever its rounding is."""
     for seed in range(4):
-        sound = attended(bfloat16, seed=seed, sequences=1, queries=12, keys=12)
+        sound = call(bfloat16, seed=seed, sequences=1, queries=12, keys=12)
         many: dict[str, Any] = {
             n: np.repeat(getattr(sound, n), 64, axis=0) for n in ("query", "key", "value", "output")
         }
@@ -115,34 +107,32 @@ def test_equal_rows_are_no_independent_ones() -> None:
 
 def test_a_single_row_and_a_single_head_are_found() -> None:
     """All others are exact: it is named by its place, and no coarser type explains it."""
-    sound = attended(sequences=30, heads=3, queries=40, keys=40, causal=True)
+    sound = call(sequences=30, heads=3, queries=40, keys=40, causal=True)
     sound.output[17, 2, 7] += 1e-3  # type: ignore[index]  # it has one
-    record = verify.audit(recorded(Layer("a", [sound])))
-    (finding,) = (part for part in record.findings if part.judgement is Judgement.REFUTED)
-    assert (finding.kind, finding.heads) == ("formula", (2,))
-    assert "1 of 1,200 rows are off" in finding.reason
-    assert "the worst is row 7 of sequence 17" in finding.reason
-    assert "compare with another kernel" in finding.fix
+    (judged,) = (part for part in audited(sound).findings if part.judgement is Judgement.REFUTED)
+    assert (judged.kind, judged.heads) == ("formula", (2,))
+    assert "1 of 1,200 rows are off; the worst is row 7 of sequence 17" in judged.reason
+    assert "compare with another kernel" in judged.fix
 
 
 def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
     """Half precision stored in single: a warning, and faults below it are not seen."""
-    low = attended(np.float16, sequences=8)
+    low = call(np.float16, sequences=8)
     wide = {n: getattr(low, n).astype(np.float32) for n in ("query", "key", "value", "output")}
-    record = verify.audit(Recording("a program", [Layer("a", [replace(low, **wide)])]))
+    record = audited(replace(low, **wide))
     assert (record.exit_status, record.unseen) == (3, ("precision",))
-    (finding,) = (part for part in record.findings if part.kind == "formula")
-    assert finding.reason.startswith("sums or weights are rounded to TensorFloat-32 or float16")
+    reason = finding(record, "formula").reason
+    assert reason.startswith("sums or weights are rounded to TensorFloat-32 or float16")
 
 
 def test_what_could_not_be_judged_is_named_and_makes_an_audit_one_in_part() -> None:
     """Without outputs nothing was compared, and of a call that was not recorded either."""
-    layers = [Layer(f"layer {number}", [call(tokens=5, scale=0.3)]) for number in range(2)]
+    layers = [Layer(f"layer {number}", [replace(bare(queries=5), scale=0.3)]) for number in range(2)]
     record = verify.audit(Recording("a program", layers), intended="0.3")
     assert record.left_out == ("outputs of layer 0–1, in whole or in part: give v and out",)
     assert (record.unseen, record.exit_status, record.verdict) == (("output",), 3, "confirmed in part")
     assert str(record).endswith("0 of 240 rows compared; not seen: output")
-    record = verify.audit(recorded(Layer("a", [attended()])))
+    record = verify.audit(Recording("a program", [Layer("a", [call()])], ("one call was compiled",)))
     assert (record.unseen, record.exit_status) == (("unrecorded",), 3)
 
 
@@ -159,9 +149,9 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
     options: dict[str, Any], backend: str, judgement: str
 ) -> None:
     """Arrays without an output are judged in part; of a program the scale itself was to be judged."""
-    layer = Layer("a", [call(**options)], backend=backend, notes=("dropout was on",))
+    layer = Layer("a", [replace(bare(), **options)], backend=backend, notes=("dropout was on",))
     record = verify.audit(Recording("a program", [layer]))
-    (scale,) = (part for part in record.findings if part.kind == "scale")
+    scale = finding(record, "scale")
     assert scale.judgement == judgement
     assert record.exit_status == (1 if judgement == "refuted" else 3)
     assert ("dropout was on" in scale.reason) == (not options)
@@ -172,22 +162,21 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
 )
 def test_the_factor_given_has_to_be_the_intended_one(factor: float, judgement: str) -> None:
     """Up to rounding; a refutation says which --intended would mend it, where nobody said what is meant."""
-    sound = attended(scale=factor / 8)
-    record = verify.audit(recorded(Layer("a", [sound])))
-    (scale,) = (part for part in record.findings if part.kind == "scale")
+    sound = call(scale=factor / 8)
+    scale = finding(audited(sound), "scale")
     assert scale.judgement == judgement
     assert ("if this is meant, say so with --intended" in scale.fix) == (judgement == "refuted")
     assert of_calls(sound, intended=f"{factor}/8")["scale"].judgement == "confirmed"
     if judgement == "refuted":
         meant = scale.fix.rpartition("--intended ")[2]
-        assert verify.audit(recorded(Layer("a", [sound])), intended=meant).exit_status == 3
+        assert verify.audit(Recording("x", [Layer("a", [sound])]), intended=meant).exit_status == 0
 
 
 def test_what_came_before_the_call_is_not_guessed() -> None:
     """Where it is not known whether queries were scaled before, the answer is that one cannot tell."""
-    layer = Layer("a", [attended(scale=1.0)], Intended("1/sqrt(d)", "unknown", "queries are scaled"))
+    layer = Layer("a", [call(scale=1.0)], Intended("1/sqrt(d)", "unknown", "queries are scaled"))
     record = verify.audit(Recording("x", [layer]))
-    (scale,) = (part for part in record.findings if part.kind == "scale")
+    scale = finding(record, "scale")
     assert (scale.judgement, record.exit_status) == ("undecided", 3)
     assert "cannot tell whether queries were scaled before the call; give --intended" in scale.reason
     assert verify.audit(Recording("x", [layer]), intended="1").exit_status == 0
@@ -197,12 +186,12 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
     """Shapes, sequences of two calls, intentions with where they were read, scores; it reads back."""
     layer = Layer(
         "model.0",
-        [attended(heads=2, key_heads=1), attended(heads=2, key_heads=1, queries=30, keys=30)],
+        [call(heads=2, key_heads=1), call(heads=2, key_heads=1, queries=30, keys=30)],
         Intended("1/sqrt(d)", "configuration", "query_pre_attn_scalar = 64 in Gemma"),
         backend="sdpa",
         mask="none",
     )
-    record = verify.audit(recorded(layer))
+    record = verify.audit(Recording("a program", [layer]))
     seen = record.layers[0]
     assert (seen.id, seen.name, seen.dtype, seen.backend) == ("model-0", "model.0", "float32", "sdpa")
     assert (seen.heads, seen.key_heads, seen.d_k, seen.d_v) == (2, 1, 64, 64)
@@ -214,7 +203,7 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
     assert 0.7 < entropy.median < 1
     assert 1 / 30 < largest.median < 0.5
     assert variance.low is None
-    (layer_of_six,) = verify.audit(recorded(Layer("a", [attended(sequences=6)]))).layers
+    (layer_of_six,) = audited(call(sequences=6)).layers
     for score in layer_of_six.scores:
         assert score.low is not None
         assert score.high is not None
@@ -224,24 +213,21 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
 
 def test_the_users_intention_comes_before_the_recordings() -> None:
     """Given, else recorded, else 1/√d; it may depend on the number of keys, call by call."""
-    layer = Layer("a", [call(), call(tokens=30)], Intended("1/d", "recorded"), width=64)
-    given = verify.audit(recorded(layer), intended="log(n)/sqrt(D)").layers[0]
+    layer = Layer("a", [bare(), bare(keys=30)], Intended("1/d", "recorded"), width=64)
+    given = verify.audit(Recording("x", [layer]), intended="log(n)/sqrt(D)").layers[0]
     assert (given.intention.origin, given.intention.expression) == ("given", "log(n)/sqrt(D)")
     assert given.intention.value == pytest.approx(np.log(30) / 8)
-    default = verify.audit(recorded(Layer("a", [call()]))).layers[0]
+    default = audited(bare()).layers[0]
     assert default.intention.origin == "default"
     assert default.intention.value == pytest.approx(8**-0.5)
 
 
 def test_batches_change_no_result() -> None:
     """All sequences in a call or each in its own; calls of two shapes by turns keep the program's order."""
-    whole, names = attended(sequences=12, causal=True), ("query", "key", "value", "output")
+    whole, names = call(sequences=12, causal=True), ("query", "key", "value", "output")
     single = [replace(whole, **{n: getattr(whole, n)[at : at + 1] for n in names}) for at in range(12)]
-    first, second = (
-        verify.audit(recorded(Layer("a", calls))).layers[0].findings for calls in ([whole], single)
-    )
-    assert first == second
-    calls = [attended(seed=n, sequences=1, queries=20 + n % 2, keys=20 + n % 2) for n in range(6)]
+    assert audited(whole).findings == audited(*single).findings
+    calls = [call(seed=n, sequences=1, queries=20 + n % 2, keys=20 + n % 2) for n in range(6)]
     calls[3].output[0, 0, 4] += 1  # type: ignore[index]  # it has one
     assert "row 4 of sequence 3" in of_calls(*calls)["formula"].reason
 
@@ -249,7 +235,7 @@ def test_batches_change_no_result() -> None:
 def test_ids_of_layers_are_slugs_and_differ() -> None:
     """Names of any kind make ids, of which no two are the same and none is a reserved word."""
     names = ["Model.0/Attn", "model 0 attn", "", "audit", "é"]
-    record = verify.audit(recorded(*(Layer(name, [call(sequences=2)]) for name in names)))
+    record = verify.audit(Recording("x", [Layer(name, [call()]) for name in names]))
     ids = [layer.id for layer in record.layers]
     assert len(set(ids)) == 5
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id_) and id_ != "audit" for id_ in ids)
@@ -260,17 +246,17 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
     [
         ([], "no attention call was recorded"),
         ([Layer("a", [])], "layer a: has no calls"),
-        ([Layer("a", [call(), call(heads=3)])], "q has 3 heads of 8 dimensions, and in earlier calls 2 of 8"),
-        ([Layer("a", [Call(call().query, call(d=4).key)])], "layer a: k has shape"),
-        ([Layer("a", [call(bias=np.array(np.nan, np.float32))])], "bias holds NaN"),
-        ([Layer("a", [call(sink=np.array([0, np.inf]))])], "sink holds NaN"),
-        ([Layer("a", [call(softcap=0.0)])], "softcap 0.0: give a number above 0"),
+        ([Layer("a", [bare(), bare(heads=3)])], "q has 3 heads of 8 dimensions, and in earlier calls 2 of 8"),
+        ([Layer("a", [Call(bare().query, bare(d=4).key)])], "layer a: k has shape"),
+        ([Layer("a", [replace(bare(), bias=np.array(np.nan, np.float32))])], "bias holds NaN"),
+        ([Layer("a", [replace(bare(), sink=np.array([0, np.inf]))])], "sink holds NaN"),
+        ([Layer("a", [replace(bare(), softcap=0.0)])], "softcap 0.0: give a number above 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> None:
     """One line names the layer and the fix."""
     with pytest.raises(RecordingError, match=complaint) as caught:
-        verify.audit(recorded(*layers))
+        verify.audit(Recording("a program", layers))
     assert "\n" not in str(caught.value)
 
 
@@ -278,13 +264,10 @@ def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> No
 def test_arrays_of_other_libraries_are_audited_alike(library: str) -> None:
     """PyTorch's and JAX's arrays give what NumPy's of the same numbers do."""
     there = pytest.importorskip(library)
-    sound = attended(sequences=3, causal=True)
+    sound = call(sequences=3, causal=True)
     names = ("query", "key", "value", "output")
     other = replace(sound, **{name: there.asarray(np.array(getattr(sound, name))) for name in names})
-    here, elsewhere = (
-        verify.audit(recorded(Layer("a", [made]))).layers[0].findings for made in (sound, other)
-    )
-    assert here == elsewhere
+    assert audited(sound).findings == audited(other).findings
 
 
 def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None:
@@ -335,7 +318,7 @@ def test_attention_of_any_shape_is_right_and_garbage_is_refuted(seed: int) -> No
     sequences, heads, queries, keys = (int(size) for size in rng.integers(1, [5, 4, 30, 30]))
     options: dict[str, Any] = {"causal": bool(seed % 2), "softcap": (None, 5.0)[seed % 3 == 0]}
     shape = {"sequences": sequences, "heads": 2 * heads, "key_heads": heads, "queries": queries, "keys": keys}
-    sound = attended((np.float32, np.float16)[seed % 4 == 0], seed=seed, d=16, **shape, **options)
+    sound = call((np.float32, np.float16)[seed % 4 == 0], seed=seed, d=16, **shape, **options)
     assert of_calls(sound)["formula"].judgement is Judgement.CONFIRMED
     noise = rng.standard_normal(np.asarray(sound.output).shape).astype(sound.query.dtype)
     assert of_calls(replace(sound, output=noise))["formula"].judgement is Judgement.REFUTED

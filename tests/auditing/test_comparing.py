@@ -11,6 +11,7 @@ import pytest
 
 import verify
 from tests.auditing.calls import attention, write
+from tests.auditing.calls import call as correct
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, VerifyError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
@@ -21,17 +22,14 @@ D, HEADS, TOKENS = 8, 2, 24
 
 def call(seed: int = 0, noise: float = 0.0, **more: Any) -> Any:
     """Return a call in single precision; ``noise`` is what its q, k and v differ by, relatively."""
-    generator = np.random.default_rng(seed)
-    shape = (3, HEADS, TOKENS, D)
-    q, k, v = (generator.normal(size=shape).astype(np.float32) for _ in range(3))
+    made = correct(seed=seed, sequences=3, heads=HEADS, d=D, scale=D**-0.5, causal=True)
     other = np.random.default_rng(seed + 1000)
-    q, k, v = (one * (1 + noise * other.normal(size=shape)).astype(np.float32) for one in (q, k, v))
-    made = Call(q, k, v, **{"scale": D**-0.5, "causal": True} | more)
-    if made.output is not None:
-        return made
-    ahead = np.triu(np.ones((TOKENS, TOKENS), dtype=bool), 1)
-    out = attention(q, k, v, scale=D**-0.5, mask=~ahead).astype(np.float32)
-    return dataclasses.replace(made, output=out)
+    q, k, v = (
+        array * (1 + noise * other.normal(size=array.shape)).astype(np.float32)
+        for array in (made.query, made.key, made.value)
+    )
+    out = attention(q, k, v, scale=D**-0.5, causal=True).astype(np.float32)
+    return dataclasses.replace(made, query=q, key=k, value=v, output=out, **more)
 
 
 def recording(*calls: Call, name: str = "layer.{}", **more: Any) -> Recording:

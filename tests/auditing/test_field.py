@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import verify
-from tests.auditing.calls import arrays, attention, call
+from tests.auditing.calls import arrays, attention, audited, call, finding
 from verify.auditing.masks import configured_mask, described, intended_mask
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import SettingsError
-from verify.evidence.audits import AuditRecord, Finding
 
 T = 24
 PLACE = np.arange(T)
@@ -23,17 +22,6 @@ MASKS: dict[str, Any] = {
     "window=5": (AHEAD <= 0) & (AHEAD > -5),
     "chunk=6": (AHEAD <= 0) & (PLACE[:, None] // 6 == PLACE // 6),
 }
-
-
-def audited(*calls: Call, **options: Any) -> AuditRecord:
-    """Return the audit of a layer with these calls."""
-    return verify.audit(Recording("x", [Layer("a", calls)]), **options)
-
-
-def finding(record: AuditRecord, kind: str) -> Finding:
-    """Return the only finding of this kind."""
-    (judged,) = (part for part in record.findings if part.kind == kind)
-    return judged
 
 
 @pytest.mark.parametrize("step", [0.02, np.linspace(0.01, 0.04, 64)], ids=["scalar", "channels"])

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from ml_dtypes import bfloat16
 
 from tests.auditing.calls import SCALE, attention, call
@@ -46,28 +44,6 @@ def test_an_honest_output_is_within_the_bound_and_its_scale_is_recovered(dtype: 
         assert off.is_off.mean() > 0.9
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    st.integers(1, 3), st.integers(1, 3), st.integers(1, 40), st.integers(1, 40), st.integers(0, 2**32 - 1)
-)
-def test_any_shape_is_computed_as_written_out(
-    sequences: int, heads: int, queries: int, keys: int, seed: int
-) -> None:
-    """Shapes, groups and pieces change no row."""
-    options = {
-        "sequences": sequences,
-        "heads": 2 * heads,
-        "key_heads": heads,
-        "queries": queries,
-        "keys": keys,
-    }
-    rows = _rows(np.float64, seed=seed, **options)
-    assert rows.is_good.all()
-    part = in_memory(call(np.float64, seed=seed, **options))
-    few = compare(Formula(part, SCALE), rows=slice(queries // 2, queries))
-    np.testing.assert_allclose(few.bound, rows.bound[..., queries // 2 :])
-
-
 def test_long_calls_are_the_same_in_pieces() -> None:
     """A causal call of many pieces, with groups of heads, is as in one piece."""
     one = in_memory(call(np.float64, sequences=1, heads=4, key_heads=2, queries=700, keys=700, causal=True))
@@ -89,17 +65,3 @@ def test_what_is_wrong_with_an_output_shows_in_its_direction() -> None:
         rows = compare(Formula(replace(low, output=output.astype(bfloat16)), SCALE))
         value, error = pool(rows, direction, rows.is_good)
         assert value[0] > 8 * error[0]
-
-
-def test_rows_without_keys_and_numbers_that_are_not_finite_are_counted_apart() -> None:
-    """A row that sees no key is not compared; NaN in a key spoils the rows that see it alone."""
-    seen = np.tri(24, dtype=bool)
-    one = in_memory(call(np.float32, mask=seen))
-    seen[3] = False
-    one.key[0, 0, 10, 0] = np.nan
-    one.output[1, 0, 20] = np.inf  # type: ignore[index]
-    rows = compare(Formula(one, SCALE))
-    assert rows.keys[0, 0, 3] == 0
-    assert not rows.is_compared[:, 0, 3].any()
-    assert rows.finite[0, 0].tolist() == [place < 10 for place in range(24)]
-    assert rows.is_off[1, 0].tolist() == [place == 20 for place in range(24)]

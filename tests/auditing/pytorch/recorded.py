@@ -1,12 +1,13 @@
-"""What tests of recordings need: PyTorch, an attention function, and what follows from a recorded call."""
+"""What tests of recordings need: PyTorch, an attention function, how far an output is from its call's."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
-from verify.auditing.recording import Call, Recording
+from tests.auditing.calls import attention as exact
+from verify.auditing.recording import Call, Recording, in_memory
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
 
@@ -18,34 +19,18 @@ def only(recording: Recording) -> Call:
     return call
 
 
-def reconstructed(call: Call) -> Any:
-    """Return the output that follows from a recorded call, in float64."""
-    assert call.value is not None
-    repeats = call.query.shape[1] // call.key.shape[1]
-    key, value = (part.double().repeat_interleave(repeats, 1) for part in (call.key, call.value))
-    scale = call.query.shape[-1] ** -0.5 if call.scale is None else call.scale
-    scores = scale * call.query.double() @ key.mT
-    if call.softcap:
-        scores = call.softcap * torch.tanh(scores / call.softcap)
-    if call.bias is not None:
-        scores = scores + call.bias
-    if call.mask is not None:
-        scores = scores.masked_fill(~call.mask, -math.inf)
-    if call.causal:
-        scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -math.inf)
-    if call.sink is not None:
-        sinks = call.sink.double().reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)
-        return torch.cat([scores, sinks], -1).softmax(-1)[..., :-1] @ value
-    return scores.softmax(-1) @ value
-
-
 def deviation(call: Call) -> float:
     """Return by how much the recorded output differs from the one that follows, over rows that see a key."""
-    wanted = reconstructed(call)
-    seen = ~wanted.isnan()
+    given = in_memory(call)
+    declared = {name: getattr(given, name) for name in ("mask", "bias", "softcap", "sink")}
+    declared = {name: value for name, value in declared.items() if value is not None}
+    scale = given.query.shape[-1] ** -0.5 if call.scale is None else call.scale
+    arrays = (array.astype(np.float64) for array in (given.query, given.key, given.value))
+    wanted = exact(*arrays, scale=scale, causal=call.causal, **declared)
+    seen = np.any(wanted != 0, axis=-1)
     assert seen.any()
-    assert call.output is not None
-    return float((call.output.double() - wanted)[seen].norm() / wanted[seen].norm())
+    error = np.asarray(given.output).astype(np.float64) - wanted
+    return float(np.linalg.norm(error[seen]) / np.linalg.norm(wanted[seen]))
 
 
 def attention(*shape: int) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from tests.auditing.pytorch.recorded import deviation  # noqa: E402
 from verify.auditing.pytorch.intentions import intention  # noqa: E402
 
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
+"""Grouped heads, soft-cap, sinks, latent attention, no scale, a scale before the call, ALiBi."""
 
 
 def recorded(name: str, kind: str, dtype: Any) -> Recording:
@@ -35,49 +36,33 @@ def recorded(name: str, kind: str, dtype: Any) -> Recording:
     return recording
 
 
-def check(name: str, recording: Recording) -> int:
-    """Check that outputs follow from the calls and scales are as intended; return how many calls."""
-    for layer in recording.layers:
-        for call in layer.calls:
-            d = call.query.shape[-1]
-            usual = d**-0.5
-            meant = (
-                usual if layer.intended is None else scale_expression(layer.intended.expression).value(d=d)
-            )
-            if layer.name != "head.attention":
-                assert meant == pytest.approx(ARCHITECTURES[name].given(d), rel=1e-12)
-            assert (usual if call.scale is None else call.scale) == pytest.approx(meant, rel=1e-12)
-            assert deviation(call) < 1e-6
-    return sum(1 for layer in recording.layers for _ in layer.calls)
-
-
-def verdicts(record: verify.AuditRecord) -> set[str]:
-    """Return what an audit says; each head has the three findings that outputs allow."""
-    assert {finding.kind for finding in record.findings} >= {"scale", "formula", "overflow"}
-    return {str(finding.judgement) for finding in record.findings}
-
-
-@pytest.mark.parametrize("name", FEW)
-def test_a_few_architectures(name: str) -> None:
-    """Grouped heads, soft-cap, sinks, latent attention, no scale, a scale before the call, ALiBi."""
-    assert check(name, recorded(name, ARCHITECTURES[name].kinds[0], torch.float32)) >= 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FEW else [pytest.mark.slow]) for name in ARCHITECTURES]
+)
 def test_every_architecture(name: str) -> None:
-    """At least thirty, by each of their kernels: all findings pass with the intention of the model.
+    """By each of its kernels outputs follow from the calls, scales are as intended, and its audit passes.
 
-    In bfloat16 rounding may leave a scale undecided, but refutes none. Their kernels agree, as is tested
-    where programs are compared; so one is audited in each type.
+    In bfloat16 rounding may leave a scale undecided, but refutes none.
     """
     assert len(ARCHITECTURES) >= 30
     first, *_, last = 2 * ARCHITECTURES[name].kinds
-    recordings = {kind: recorded(name, kind, torch.float32) for kind in (first, last)}
-    assert min(check(name, one) for one in recordings.values()) >= 2
-    assert verdicts(verify.audit(recordings[first])) == {"confirmed"}
-    halved = verify.audit(recorded(name, last, torch.bfloat16))
-    assert verdicts(halved) <= {"confirmed", "undecided"}
+    for kind in {first, last}:
+        recording = recorded(name, kind, torch.float32)
+        calls = [(layer, call) for layer in recording.layers for call in layer.calls]
+        assert len(calls) >= 2
+        for layer, call in calls:
+            d = call.query.shape[-1]
+            given, meant = (d**-0.5 if call.scale is None else call.scale), d**-0.5
+            if layer.intended is not None:
+                meant = scale_expression(layer.intended.expression).value(d=d)
+            if layer.name != "head.attention":
+                assert meant == pytest.approx(ARCHITECTURES[name].given(d), rel=1e-12)
+            assert given == pytest.approx(meant, rel=1e-12)
+            assert deviation(call) < 1e-6
+    record, halved = verify.audit(recording), verify.audit(recorded(name, last, torch.bfloat16))
+    for audit, said in ((record, {"confirmed"}), (halved, {"confirmed", "undecided"})):
+        assert {part.kind for part in audit.findings} >= {"scale", "formula", "overflow"}
+        assert {str(part.judgement) for part in audit.findings} <= said
     assert {layer.dtype for layer in halved.layers} == {"bfloat16"}
 
 
@@ -124,9 +109,8 @@ def test_the_interface_is_as_it_was_afterwards() -> None:
     """Also where a model fails."""
     kind = transformers.AttentionInterface
     before = kind.__getitem__, kind.get_interface
-    model = build("llama", "eager")
-    with contextlib.suppress(ZeroDivisionError), verify.record(model):
-        model(**inputs("llama"))
+    with contextlib.suppress(ZeroDivisionError), verify.record():
+        build("llama", "eager")(**inputs("llama"))
         assert not 1 // 0
     assert (kind.__getitem__, kind.get_interface) == before
     assert "__getitem__" not in vars(kind)
