@@ -65,8 +65,7 @@ def record(
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`")
     # PyTorch takes its time.
-    from verify.auditing.pytorch.recorder import Recorder  # noqa: PLC0415
-    from verify.auditing.pytorch.watching import watching  # noqa: PLC0415
+    from verify.auditing.pytorch.recorder import Recorder, watching  # noqa: PLC0415
 
     if not _under_way.acquire(blocking=False):
         raise RecordingError("record: is recording already; end the `with` that does first")
@@ -107,18 +106,25 @@ def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> 
     if not is_module:
         read_bytes(Path(name), _SCRIPT)
 
+    def end(number: int, _frame: Any) -> NoReturn:
+        raise SystemExit(128 + number)
+
     def run() -> int:
         before = sys.argv, list(sys.path)
         # What runs it puts the program's path in the place of the first argument.
         sys.argv = [name, *arguments]
+        # Signals do what they do in a program of Python's, but leave the time to write what was recorded.
+        handlers: dict[int, Any] = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
+        for number in (getattr(signal, signal_name, None) for signal_name in ("SIGTERM", "SIGHUP")):
+            if number is not None:
+                handlers[number] = signal.signal(number, end)
         try:
-            with _signals_of_python():
-                if is_module:
-                    sys.path[0] = str(Path.cwd())
-                    runpy.run_module(name, run_name="__main__", alter_sys=True)
-                else:
-                    sys.path[0] = str(Path(name).resolve().parent)
-                    runpy.run_path(name, run_name="__main__")
+            if is_module:
+                sys.path[0] = str(Path.cwd())
+                runpy.run_module(name, run_name="__main__", alter_sys=True)
+            else:
+                sys.path[0] = str(Path(name).resolve().parent)
+                runpy.run_path(name, run_name="__main__")
         except SystemExit as ended:
             if ended.code is None or isinstance(ended.code, int):
                 return (ended.code or 0) & 0xFF
@@ -131,25 +137,9 @@ def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> 
             traceback.print_exception(type(error), error, frame)
             return 1
         finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
             sys.argv, sys.path[:] = before
         return 0
 
     return run
-
-
-@contextmanager
-def _signals_of_python() -> Iterator[None]:
-    """Let signals do what they do in a program of Python's, but leave the time to write what was recorded."""
-
-    def end(number: int, _frame: Any) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
-    for name in ("SIGTERM", "SIGHUP"):
-        if number := getattr(signal, name, None):
-            before[number] = signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
