@@ -24,10 +24,8 @@ def call(seed: int = 0, noise: float = 0.0, **more: Any) -> Any:
     """Return a call in single precision; ``noise`` is what its q, k and v differ by, relatively."""
     made = correct(seed=seed, sequences=3, heads=HEADS, d=D, scale=D**-0.5, causal=True)
     other = np.random.default_rng(seed + 1000)
-    q, k, v = (
-        array * (1 + noise * other.normal(size=array.shape)).astype(np.float32)
-        for array in (made.query, made.key, made.value)
-    )
+    arrays = [np.asarray(array) for array in (made.query, made.key, made.value)]
+    q, k, v = (x * np.asarray(1 + noise * other.normal(size=x.shape), np.float32) for x in arrays)
     out = attention(q, k, v, scale=D**-0.5, causal=True).astype(np.float32)
     return dataclasses.replace(made, query=q, key=k, value=v, output=out, **more)
 

@@ -25,7 +25,7 @@ def deviation(call: Call) -> float:
     declared = {name: getattr(given, name) for name in ("mask", "bias", "softcap", "sink")}
     declared = {name: value for name, value in declared.items() if value is not None}
     scale = given.query.shape[-1] ** -0.5 if call.scale is None else call.scale
-    arrays = (array.astype(np.float64) for array in (given.query, given.key, given.value))
+    arrays = (np.asarray(array).astype(np.float64) for array in (given.query, given.key, given.value))
     wanted = exact(*arrays, scale=scale, causal=call.causal, **declared)
     seen = np.any(wanted != 0, axis=-1)
     assert seen.any()
