@@ -65,7 +65,8 @@ def record(
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`")
     # PyTorch takes its time.
-    from verify.auditing.pytorch.recorder import Recorder, watching  # noqa: PLC0415
+    from verify.auditing.pytorch.recorder import Recorder  # noqa: PLC0415
+    from verify.auditing.pytorch.watching import watching  # noqa: PLC0415
 
     if not _under_way.acquire(blocking=False):
         raise RecordingError("record: is recording already; end the `with` that does first")

@@ -1,20 +1,17 @@
 """Records the calls of a PyTorch program by layer, in memory or in a folder; the program runs unchanged."""
 
-import importlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verify.auditing.files import FolderWriter
-from verify.auditing.pytorch import functions, transformers
 from verify.auditing.pytorch.calls import DROPPED, refuse_other
 from verify.auditing.pytorch.intentions import described
 from verify.auditing.pytorch.places import Caller, Modules, compiled_graphs
@@ -169,34 +166,3 @@ class Recorder:
         if self.writer is not None and layers:
             self.writer.finish(recording)
         return recording
-
-
-@contextmanager
-def watching(recorder: Recorder) -> Iterator[None]:
-    """Hand a recorder the calls that are made inside.
-
-    Until all layers are full it is seen which modules run, and PyTorch's fused layers take their slow path,
-    in which attention is called.
-    """
-    # PyTorch's compiler lists functions when it is first used, and has to find the originals.
-    with suppress(ImportError, AttributeError):
-        importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
-    fused = torch.backends.mha.get_fastpath_enabled()
-    with transformers.standing_in() as attach, recorder.until_full:
-
-        def note(module: Any, _args: Any) -> None:
-            if not torch.compiler.is_compiling():
-                attach()  # once the program has imported transformers
-                recorder.modules.ran.add(module)
-
-        attach()
-        recorder.until_full.callback(register_module_forward_pre_hook(note).remove)
-        recorder.until_full.callback(torch.backends.mha.set_fastpath_enabled, fused)
-        torch.backends.mha.set_fastpath_enabled(False)
-        functions.replace_everywhere()
-        functions.Process.recorder = recorder
-        try:
-            yield
-        finally:
-            functions.Process.recorder = None
-            functions.replace_everywhere(back=True)

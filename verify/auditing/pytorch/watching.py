@@ -1,18 +1,30 @@
-"""Sees the attention calls of transformers' models, whichever kernel computes them."""
+"""What stands in for PyTorch's functions and transformers' interface while a program is recorded.
 
-from __future__ import annotations
+Of transformers' models all attention calls are seen, whichever kernel computes them.
+"""
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 from verify.auditing.pytorch.calls import Arguments, block_mask_seen, refuse_other, replaced, split_mask
-from verify.auditing.pytorch.functions import CallInside, Unseen, calls_inside, current, kind_of
+from verify.auditing.pytorch.functions import (
+    CallInside,
+    Process,
+    Unseen,
+    calls_inside,
+    current,
+    kind_of,
+    replace_everywhere,
+)
 from verify.auditing.pytorch.places import Caller
+from verify.auditing.pytorch.recorder import Recorder
 from verify.auditing.recording import Call
 
 _MARK = "_records_attention"
@@ -20,15 +32,21 @@ _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors ove
 
 
 @contextmanager
-def standing_in() -> Iterator[Callable[[], None]]:
-    """Let transformers' interface give attention functions that record, and go back afterwards.
+def watching(recorder: Recorder) -> Iterator[None]:
+    """Hand a recorder the calls that are made inside.
 
-    What is yielded does that once the program has imported transformers.
+    Until all layers are full it is seen which modules run, and PyTorch's fused layers take their slow path,
+    in which attention is called.
     """
-    with ExitStack() as stack:
+    # PyTorch's compiler lists functions when it is first used, and has to find the originals.
+    with suppress(ImportError, AttributeError):
+        importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
+    fused = torch.backends.mha.get_fastpath_enabled()
+    with ExitStack() as stack, recorder.until_full:
         attached: list[Any] = []
 
         def attach() -> None:
+            """Let transformers' interface give functions that record, once the program has imported it."""
             kind = getattr(sys.modules.get("transformers.modeling_utils"), "AttentionInterface", None)
             if kind is not None and not attached:
                 attached.append(kind)
@@ -36,7 +54,22 @@ def standing_in() -> Iterator[Callable[[], None]]:
                     if (original := getattr(kind, name, None)) is not None:
                         stack.enter_context(replaced(kind, name, _lookup(original)))
 
-        yield attach
+        def note(module: Any, _args: Any) -> None:
+            if not torch.compiler.is_compiling():
+                attach()
+                recorder.modules.ran.add(module)
+
+        attach()
+        recorder.until_full.callback(register_module_forward_pre_hook(note).remove)
+        recorder.until_full.callback(torch.backends.mha.set_fastpath_enabled, fused)
+        torch.backends.mha.set_fastpath_enabled(False)
+        replace_everywhere()
+        Process.recorder = recorder
+        try:
+            yield
+        finally:
+            Process.recorder = None
+            replace_everywhere(back=True)
 
 
 def _lookup(original: Callable[..., Any]) -> Callable[..., Any]:
