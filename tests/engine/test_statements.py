@@ -1,100 +1,47 @@
 """Statements are decided by the evidence of a run and by nothing else."""
 
-from collections.abc import Mapping
-from typing import Literal
-
 import pytest
 
-from tests.report.builders import check_that_is, control_that_is, exact_check
+from tests.report.builders import check_that_is, control_that_is
 from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
-from verify.evidence import (
-    Check,
-    ClaimRecord,
-    DerivationRecord,
-    Fact,
-    Outcome,
-    Proof,
-    RunRecord,
-    Statement,
-    Verdict,
-)
+from verify.evidence import ClaimRecord, DerivationRecord, Outcome, Proof, RunRecord, Statement, Verdict
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 
 
-def claim(
-    name: str = "one-claim",
-    verdict: Verdict = CONFIRMED,
-    *,
-    checks: Mapping[str, Verdict | tuple[Verdict, float]] | None = None,
-    controls: Mapping[str, Verdict] | None = None,
-    facts: Mapping[str, float] | None = None,
-    status: Proof = Proof.DERIVED,
-) -> ClaimRecord:
-    """Return the record of a claim with the given evidence and nothing else.
-
-    A claim that is asked for its verdict has one check that comes out so, and a control that is rejected.
-    """
-    pairs = {
-        key: value if isinstance(value, tuple) else (value, 0.0) for key, value in (checks or {}).items()
-    }
-    evidence = tuple(_exact(key, *pair) for key, pair in pairs.items()) or (check_that_is(verdict, "it"),)
+def claim(verdict: Verdict = CONFIRMED, status: Proof = Proof.DERIVED) -> ClaimRecord:
+    """Return the record of a claim with one check that comes out so, and a wrong version that is rejected."""
+    texts = dict.fromkeys(("title", "statement", "meaning"), "")
     return ClaimRecord(
-        id=name,
+        id="one-claim",
         chapter="c",
         chapter_title="C",
-        title="",
-        statement="",
-        meaning="",
+        **texts,
         assumptions=(),
         references=(),
         derivation=DerivationRecord(status=status, chains=(), reason=""),
-        checks=evidence,
-        controls=tuple(
-            control_that_is(outcome, key) for key, outcome in (controls or {"never-so": REFUTED}).items()
-        ),
-        facts=tuple(Fact(id=key, what="", latex="", value=value) for key, value in (facts or {}).items()),
+        checks=(check_that_is(verdict, "it"),),
+        controls=(control_that_is(REFUTED, "wrong"),),
     )
 
 
-def _exact(name: str, verdict: Verdict, value: float) -> Check:
-    """Return a check that comes out so, if confirmed of this value."""
-    return exact_check(name, value, "", "") if verdict is CONFIRMED else check_that_is(verdict, name)
-
-
-def part(
-    evidence: str = "verdict",
-    *,
-    kind: Literal["says", "prints"] = "says",
-    printed: str | None = None,
-    about: bool = False,
-    of: str = "one-claim",
-) -> PartEntry:
-    """Return a part decided by ``evidence``."""
-    return PartEntry(text="T", claim=of, evidence=evidence, kind=kind, printed=printed, about=about)
-
-
-def decided(parts: list[PartEntry], *claims: ClaimRecord, noted: Outcome = Outcome.HOLDS) -> Statement:
-    """Return the only statement of a book that has ``parts``, decided by ``claims``."""
-    book = SourceBook.model_validate(
-        {
-            "source": [{"id": "s", "title": "T", "kind": "lesson"}],
-            "statement": [
-                {
-                    "id": "s1",
-                    "source": "s",
-                    "text": "T",
-                    "claim": parts[0].claim,
-                    "note": "The truth.",
-                    "noted": noted,
-                    "part": [entry.model_dump() for entry in parts],
-                }
-            ],
-        }
+def part(evidence: str = "verdict", kind: str = "", *, about: bool = False) -> PartEntry:
+    """Return a part decided by ``evidence``; a fact is a figure, and printed."""
+    is_figure = evidence.startswith("fact")
+    content = {"kind": kind or ("prints" if is_figure else "says"), "printed": "1" if is_figure else None}
+    return PartEntry.model_validate(
+        {"text": "T", "claim": "one-claim", "evidence": evidence, "about": about, **content}
     )
-    [statement] = decide(book, claims)
+
+
+def decided(parts: list[PartEntry], record: ClaimRecord, noted: Outcome = Outcome.HOLDS) -> Statement:
+    """Return the only statement of a book that has ``parts``, decided by a claim."""
+    ids, content = {"id": "s1", "source": "s", "claim": "one-claim"}, [part.model_dump() for part in parts]
+    entry = {**ids, "text": "T", "note": "The truth.", "noted": noted, "part": content}
+    source = {"id": "s", "title": "T", "kind": "lesson"}
+    [statement] = decide(SourceBook.model_validate({"source": [source], "statement": [entry]}), (record,))
     return statement
 
 
@@ -117,7 +64,7 @@ def test_approximately_is_enough_only_where_the_source_says_about(
 
 def test_what_a_refuted_control_asserts_is_false() -> None:
     """A part may assert a claim's wrong version, in words or as something on the page that is no figure."""
-    record = claim(controls={"wrong": REFUTED})
+    record = claim()
     assert decided([part("control:wrong")], record).outcome is Outcome.WRONG
     assert decided([part("control:wrong", kind="prints")], record).outcome is Outcome.MISPRINTED
     mixed = decided([part(), part("control:wrong")], record)
@@ -127,7 +74,7 @@ def test_what_a_refuted_control_asserts_is_false() -> None:
 
 def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
     """What was written for one outcome is not printed beside another; the outcome does not depend on it."""
-    record = claim(controls={"wrong": REFUTED})
+    record = claim()
     for noted in Outcome:
         statement = decided([part(), part("control:wrong")], record, noted=noted)
         assert statement.outcome is Outcome.WITH_CONDITIONS
@@ -143,9 +90,7 @@ def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
 @pytest.mark.parametrize("evidence", ["verdict", "check:c", "control:w", "fact:f"])
 def test_a_failed_derivation_leaves_everything_open(evidence: str) -> None:
     """A claim whose derivation failed has no evidence, which is no mistake of the statement's."""
-    kind: Literal["says", "prints"] = "prints" if evidence.startswith("fact") else "says"
-    parts = [part(evidence, kind=kind, printed="1" if kind == "prints" else None)]
-    statement = decided(parts, claim(status=Proof.FAILED))
+    statement = decided([part(evidence)], claim(status=Proof.FAILED))
     assert statement.outcome is Outcome.OPEN
     assert "derivation of one-claim failed" in statement.parts[0].reason
 
@@ -153,12 +98,9 @@ def test_a_failed_derivation_leaves_everything_open(evidence: str) -> None:
 @pytest.mark.parametrize("evidence", ["check:none", "control:none", "fact:none"])
 def test_evidence_that_a_claim_lacks_is_an_error(evidence: str) -> None:
     """The message names the statement, the claim and the id, in one line."""
-    kind: Literal["says", "prints"] = "prints" if evidence.startswith("fact") else "says"
-    parts = [part(evidence, kind=kind, printed="1" if kind == "prints" else None)]
-    with pytest.raises(
-        SourcesError, match=r"^statement s1, part 1: the claim one-claim has no \w+ 'none'; .*$"
-    ):
-        decided(parts, claim())
+    where = r"^statement s1, part 1: the claim one-claim has no \w+ 'none'; .*$"
+    with pytest.raises(SourcesError, match=where):
+        decided([part(evidence)], claim())
 
 
 SLIPS = {
