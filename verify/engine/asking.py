@@ -227,6 +227,7 @@ def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -
     ``first`` are earlier samples: of every place where there is no formula.
     """
     (formula, relation), last = asked.compared, asked.places[-1]
+    # The order of checks is that of the places, so that tables and figures have it, too.
     side = _SIDES[relation]
     for place, at in enumerate(asked.places):
         value, within = formula, Within()
@@ -267,6 +268,7 @@ def _fits(asked: Question, formula: Expr) -> Iterator[Fit]:
     elif len(asked.keys) > 1:
         lines = [("d*", n, "", formula.subs(d, asked.dimensions[0]))]
     for pattern, over, prefix, law in lines:
+        # A line has slope and intercept, a power times a number its exponent; a constant is both.
         is_linear = law.is_polynomial(over) and Poly(law, over).degree() <= 1
         only = ("level", "slope", "intercept") if is_linear else ()
         factor, power = law.as_independent(over, as_Add=False)
@@ -283,6 +285,7 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
     Of a function of several means, it is that of its linear part; it is 1 where that is not derived.
     """
     quantity = normalised(asked.quantity)
+    # By a symbol for each mean the quantity is a function whose slopes SymPy takes.
     names = {mean: Dummy() for mean in sorted(quantity.atoms(E), key=str)}
 
     def linear_part(laws: Any) -> float:

@@ -188,6 +188,7 @@ class Question:
                 and _holds(chain, self.laws)
             ):
                 known.append((claim, chain))
+        # Where a claim has an equation, no bound of another claim is wanted.
         return sorted(known, key=lambda pair: pair[1].relation != "=")
 
     @cached_property
@@ -226,6 +227,7 @@ class Question:
         Raises:
             NotDerived: it does not follow from moments, or the laws have too few.
         """
+        # Few moments make the statement general: what follows from two holds for all laws that have these.
         problem = NotDerived("")
         for order in ORDERS:
             try:
@@ -283,6 +285,7 @@ def question(
         QuestionError: the expression or the formula cannot be read.
         SettingsError: a law or a size cannot be.
     """
+    # In the order in which a reader would correct them: the expression, the laws, the sizes.
     quantity = parse(text)
     formula = None if against is None else parse_formula(against)
     query, key = (

@@ -98,6 +98,7 @@ class Check(Record):
         """The estimate over a bound; None where there is none, or it is set in advance or next to 0."""
         if self.relation == "=" or self.origin == "set" or self.prediction == 0:
             return None
+        # A prediction that is nearly 0 may make it too large for a number, and JSON has no infinity.
         quotient = self.estimate / self.prediction
         return quotient if math.isfinite(quotient) else None
 
@@ -109,11 +110,13 @@ class Check(Record):
     @property
     def half_width(self) -> float:
         """How far the band reaches from the prediction, in the quantity's units."""
+        # A bound leaves a side open; else both ends are equally far.
         return next(abs(end - self.prediction) for end in self.band if end is not None)
 
     @property
     def deviation(self) -> float:
         """How far the estimate lies from the prediction, in half-widths of the band."""
+        # Of two exact values that differ at all, infinitely many.
         distance = abs(self.estimate - self.prediction)
         return distance / self.half_width if self.half_width else math.inf if distance else 0.0
 
@@ -305,6 +308,7 @@ class DerivationRecord(Record):
         """The chain of what the claim says, None where nothing is derived for that."""
         if self.status is Proof.MEASURED:
             return None
+        # Other chains have names; a chain that is alone is the main one, whatever it is called.
         return next((chain for chain in self.chains if not chain.name or len(self.chains) == 1), None)
 
     def grade(self, chain: ChainRecord) -> Proof:

@@ -121,6 +121,7 @@ class ComparisonRecord(Sealed):
     @property
     def lines(self) -> Iterator[str]:
         """Where the recordings part first, what else differs, what is not known, and at last the verdict."""
+        # Layers of which the same is to be said are named together.
         alike: dict[tuple[str, str], list[str]] = {}
         for layer in self.differing:
             for part in layer.of(Agreement.DIFFERS):

@@ -109,6 +109,7 @@ def judge(interval: Interval, prediction: float, within: Interval, *, reliable: 
     undecided.
     """
     low, high = interval
+    # An interval that may be wrong refutes as little as it confirms.
     if not reliable:
         return Verdict.UNDECIDED
     least, most = tenable(prediction, within)
@@ -138,6 +139,7 @@ def still_open(estimate: float, interval: Interval, prediction: float, within: I
             # The width shrinks with the root of the blocks.
             times = side / abs(edge - estimate) if edge != estimate else math.inf
             needed.append(times * times)
+    # A band is decided when the interval clears all of its edges, a bound when it clears either.
     every = all(map(math.isfinite, within))
     times = (max if every else min)(needed, default=math.inf)
     if not times * blocks <= _ENDLESS:  # infinity times no blocks is neither

@@ -78,6 +78,7 @@ def numbers(claims: Mapping[str, Any], chosen: Iterable[str]) -> dict[str, str]:
 def command(record: RunRecord) -> str:
     """Return the command that repeats the run; files of the user's own are to be filled in."""
     chosen, usual = record.run.settings, type(record.run.settings)()
+    # Only what differs from the defaults, but for seed and profile, by which a run is known.
     words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
     words += ["--claims FILE"] * record.own_claims
     if record.run.own_sources or record.run.pack:
@@ -182,12 +183,14 @@ def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
     path, wanted = Path(path), f"give {' or '.join(files)}"
     text = read_text(path, InputKind(_AT_MOST, VerifyError, wanted, dash=True))
     try:
+        # Some editors write a byte order mark before the text.
         content = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         what = f"line {error.lineno}: not complete JSON ({error.msg})"
         raise VerifyError(f"{path}: {what}; run `{kinds[0].command}` to write it again") from error
     except (ValueError, RecursionError) as error:
         raise VerifyError(f"{path}: is not a results file; {wanted}") from error
+    # Each kind names its schema by a key of its own, by which it is known.
     keys = content.keys() if isinstance(content, dict) else ()
     kind = next((kind for kind in kinds if kind.schema in keys), None)
     if kind is None:

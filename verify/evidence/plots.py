@@ -59,6 +59,7 @@ def plot_figure(figure: Figure, ax: Axes | None) -> Axes:
     from matplotlib import pyplot as plt  # noqa: PLC0415 - records are read where nothing is drawn
 
     axes = plt.subplots()[1] if ax is None else ax
+    # The reader's style decides what colour a text has, and derived curves have that.
     for layer, style in zip(figure.layers, layer_styles(figure.layers), strict=True):
         colour = style.colour.replace(INK, str(plt.rcParams["text.color"]))
         lines = draw_layer(axes, layer, style._replace(colour=colour))

@@ -72,6 +72,7 @@ def by_id(parts: Sequence[_Part], name: str, where: str, what: str) -> _Part:
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return an HTML table of plain texts."""
+    # Ids and texts come from claims, which may hold anything.
     names = "".join(f"<th>{for_html(name)}</th>" for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{for_html(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"

@@ -51,6 +51,7 @@ class Counted(Record):
     @property
     def in_order(self) -> bool:
         """Whether what was counted is compatible with what the design allows or promises."""
+        # It is not in order only where even the bound on the design's side is beyond what that allows.
         return self.high >= self.allowed if self.at_least else self.low <= self.allowed
 
 
@@ -163,6 +164,7 @@ class Statement(Record):
         """What its parts come to."""
         if any(part.holds is None for part in self.parts):
             return Outcome.OPEN
+        # A false figure on the page is a misprint, whatever is said around it.
         if any(part.kind == "prints" and not part.holds for part in self.parts):
             return Outcome.MISPRINTED
         said = [part for part in self.parts if part.kind == "says"]
@@ -326,6 +328,7 @@ class RunRecord(Sealed):
         A statement of the user's own that is misprinted or wrong counts as refuted.
         """
         verdicts = {claim.verdict for claim in self.claims}
+        # Nothing was drawn for a claim whose derivation failed, so its verdict is undecided only.
         failed = any(claim.derivation.status is Proof.FAILED for claim in self.claims)
         if failed or Verdict.REFUTED in verdicts or any(map(self.fails, self.statements)):
             return 1

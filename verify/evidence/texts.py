@@ -31,6 +31,7 @@ def formula(latex: str) -> str:
         ValueError: `line` refuses it, or its braces do not pair.
     """
     depth = 0
+    # What follows a backslash is no brace that pairs, and counts nothing.
     for brace in _BRACE.findall(line(latex)):
         depth += {"{": 1, "}": -1}.get(brace, 0)
         if depth < 0:
@@ -87,15 +88,18 @@ Named = dict[Text, _Item]
 Formula = Annotated[str, AfterValidator(formula)]
 Code = Annotated[str, AfterValidator(code)]
 Moment = Annotated[str, AfterValidator(moment)]
+# Ids stand in keys of citations, in addresses and in names of files.
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Slug = Annotated[str, Field(pattern=SLUG, max_length=200)]
 Chapter = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,100}$")]
 Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
 Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,99}$")]
+# Without quotes and angle brackets, so that it can stand in any document as it is.
 Address = Annotated[str, Field(pattern=r"^https?://[!#-;=?-\[\]_a-z~]{1,2000}$")]
 Evidence = Annotated[str, Field(pattern=r"^(verdict|computed|(check|control|fact):[a-z0-9]+(-[a-z0-9]+)*)$")]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Trials = Annotated[int, Field(gt=0, le=2**63 - 1)]
+# NumPy takes seeds of any length; files from elsewhere are held to this.
 Seed = Annotated[int, Field(ge=0, lt=2**4096)]
 Rate = Annotated[float, Field(gt=0, lt=1)]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -127,6 +127,7 @@ def _is_number(value: Setting) -> bool:
 
 def at_settings(check: Check) -> str:
     """Return the settings of a check that are numbers as `` ($d_k$ = 64)``, without those of points."""
+    # A fit's settings are where its points lie, which its label says.
     numeric = {
         key: value
         for key, value in check.cell.items()
@@ -172,6 +173,7 @@ def remark(check: Check) -> str:
     That is often nothing.
     """
     close = ""
+    # The error of a quotient is that of the estimate in units of the bound, which is exact.
     if check.tightness is not None:
         error = check.standard_error / abs(check.prediction)
         shown = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
@@ -196,6 +198,7 @@ def _allowed(check: Check) -> str:
 
 def interval95(check: Check) -> tuple[float, float]:
     """Return the 95% interval of a check by itself: 1.96 standard errors to either side."""
+    # As other papers print it, without the correction for the number of checks.
     half = 1.96 * check.standard_error
     return check.estimate - half, check.estimate + half
 
@@ -232,6 +235,7 @@ def largest_deviation(checks: Sequence[Check]) -> str:
         return ""
     if not shares:
         return "exact" if all(check.method == "exact" for check in checks) else "bounds only"
+    # In half-widths of its band, times the tolerance: the deviation in the unit that the tolerance is in.
     share, tolerance = max(shares)
     percent = 100 * share * tolerance
     worst = f"{numbers.exact(percent, 2)}%" if percent >= _SMALLEST_SHARE else f"below {_SMALLEST_SHARE}%"
