@@ -115,7 +115,7 @@ def test_without_pytorch_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(importlib.util, "find_spec", {"torch": None}.__getitem__)
     with pytest.raises(RecordingError) as caught, record():
         pass
-    assert str(caught.value) == "record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`"
+    assert str(caught.value) == "record: needs PyTorch; install it with `pip install '.[torch]'` in the clone"
 
 
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
@@ -131,5 +131,5 @@ def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert " ".join(ended.stderr.split()) == (
         "sdpa-verify: auditing: needs safetensors, which is not installed; "
-        "install it with `pip install 'sdpa-verify[audit]'`"
+        "install it with `pip install '.[audit]'` in the clone"
     )

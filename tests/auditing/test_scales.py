@@ -18,6 +18,7 @@ from verify.errors import SettingsError
     [
         (DEFAULT, 1 / 8),
         ("1/d**0.5", 1 / 8),
+        ("1/sqrt(d_k)", 1 / 8),
         ("d**-0.5", 1 / 8),
         ("(d*h)**-0.5", 512**-0.5),
         ("1/sqrt(D)", 768**-0.5),

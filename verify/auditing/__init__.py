@@ -7,4 +7,4 @@ try:
     import safetensors  # noqa: F401
 except ModuleNotFoundError as error:
     needed = f"auditing: needs {error.name}, which is not installed"
-    raise SettingsError(f"{needed}; install it with `pip install 'sdpa-verify[audit]'`") from error
+    raise SettingsError(f"{needed}; install it with `pip install '.[audit]'` in the clone") from error

@@ -63,7 +63,7 @@ def record(
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             raise SettingsError(f"{name} {given!r}: give a whole number of at least 1")
     if importlib.util.find_spec("torch") is None:
-        raise RecordingError("record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`")
+        raise RecordingError("record: needs PyTorch; install it with `pip install '.[torch]'` in the clone")
     # PyTorch takes its time.
     from verify.auditing.pytorch.recorder import Recorder  # noqa: PLC0415
     from verify.auditing.pytorch.watching import watching  # noqa: PLC0415

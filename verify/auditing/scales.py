@@ -3,6 +3,7 @@
 import ast
 import math
 import operator
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -54,7 +55,10 @@ class ScaleExpression(NamedTuple):
         place = f"intended scale {self.text!r}:"
         if unknown := [name for name in WIDTHS if name in names and name not in sizes]:
             name = unknown[0]
-            raise SettingsError(f"{place} {name}, {WIDTHS[name]}, is not known; write its number instead")
+            who = " (models of transformers and nn.MultiheadAttention say it)" if name == "D" else ""
+            raise SettingsError(
+                f"{place} {name}, {WIDTHS[name]}, is not known{who}; write its number instead"
+            )
         try:
             value = float(_value(self.tree, sizes))
         except (ArithmeticError, ValueError):
@@ -69,7 +73,8 @@ class ScaleExpression(NamedTuple):
 def scale_expression(text: str) -> ScaleExpression:
     """Return the intended scale that ``text`` says, such as ``1/sqrt(d)`` or ``256**-0.5``.
 
-    It may have numbers, + - * / ** and parentheses, the names of `WIDTHS`, and sqrt, exp, log (or ln), log2.
+    It may have numbers, + - * / ** and parentheses, the names of `WIDTHS`, d_k for d, and sqrt, exp, log (or
+    ln), log2.
 
     Raises:
         SettingsError: it has anything else, or is no expression.
@@ -81,7 +86,7 @@ def scale_expression(text: str) -> ScaleExpression:
         "write it with numbers, + - * / **, sqrt, exp, log, log2 and d, h",
     )
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(re.sub(r"\bd_k\b", "d", text.strip()), mode="eval").body
         with suppress(ArithmeticError, ValueError):
             _value(tree, dict.fromkeys(WIDTHS, 2))
     except SettingsError as error:

@@ -19,8 +19,8 @@ from verify.files.names import AUDIT, COMPARISON
 @click.option(
     "--intended",
     metavar="EXPRESSION",
-    help="The intended scale, such as 1/sqrt(d), in d (width of a head), h (number of heads), D (width of "
-    "the model) and n (number of keys).",
+    help="The intended scale, such as 1/sqrt(d), in d or d_k (width of a head), h (number of heads), D "
+    "(width of the model) and n (number of keys).",
 )
 @click.option(
     "--mask",

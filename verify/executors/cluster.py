@@ -32,7 +32,7 @@ def connected(address: str | None) -> Iterator[Executor | None]:
         import distributed  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise SettingsError(
-            f"--cluster {address}: needs Dask; install it with `pip install 'sdpa-verify[dask]'`"
+            f"--cluster {address}: needs Dask; install it with `pip install '.[dask]'` in the clone"
         ) from error
     # Failures of a cluster are reported here in one line, so its own log is silent.
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
