@@ -221,12 +221,26 @@ def _contrast(claim: ClaimRecord) -> Contrast:
         words += ", rejected"
     called = Prose(quantities().get(claim.id, ""))
     what = called or (slashed(check.quantity) if len(plain(check.quantity)) <= _SHORT else "")
+    where = at_settings(check) + _laws(check)
+    error = rounding_error(check)
+    value = f"0 but for rounding, {error}" if error else value_of(check)
     return Contrast(
         basis="Computed" if check.method == "exact" else "Measured",
-        value=Prose(f"{called + at_settings(check) if called else named(check)}: {_value_in_words(check)}"),
+        value=Prose(f"{called or _named(check)}{where}: {_value_in_words(check)}"),
         wrong=Prose(words),
-        short=Prose(f"{what}{what and ': '}{value_of(check)}{instead}{at_settings(check)}"),
+        short=Prose(f"{what}{what and ': '}{value}{instead}{where}"),
     )
+
+
+def _laws(check: Check) -> str:
+    """Return the laws of queries and keys that are not standard normal, as it goes on after a number."""
+    laws = {side: str(check.cell[side]) for side in ("query", "key") if side in check.cell}
+    match tuple(dict.fromkeys(laws.values())):
+        case () | ("normal",):
+            return ""
+        case (law,):
+            return f", law {law}"
+    return "".join(f", {side} {law}" for side, law in laws.items())
 
 
 def _like_the_first(claim: ClaimRecord) -> Iterator[Check]:
@@ -239,8 +253,11 @@ def _like_the_first(claim: ClaimRecord) -> Iterator[Check]:
 
 def named(check: Check) -> str:
     """Return what a check is about in a line: its quantity, or where that is too long its name, where."""
-    what = check.quantity if len(plain(check.quantity)) <= _LONGEST else check.id
-    return f"{what}{at_settings(check)}"
+    return f"{_named(check)}{at_settings(check)}"
+
+
+def _named(check: Check) -> str:
+    return check.quantity if len(plain(check.quantity)) <= _LONGEST else check.id
 
 
 def _value_in_words(check: Check) -> str:
