@@ -176,8 +176,14 @@ def drawing(key: str, figure: Figure, number: str) -> FigureView:
     many places.
     """
     values = [f"# x: {plain(figure.x.label)}; y: {plain(figure.y.label)}"]
+    measured = [layer for layer in figure.layers if layer.role == "measured"]
+    derived = [layer.label for layer in figure.layers if layer.role == "truth" and layer.label]
     for layer in figure.layers:
-        values.append(f"# {plain(layer.label) or layer.kind}")
+        name = plain(layer.label) or layer.kind
+        # Of several series that share a mark, the curves name which is which.
+        if layer.role == "measured" and len(measured) == len(derived) > 1:
+            name = f"{plain(derived[measured.index(layer)])}, measured"
+        values.append(f"# {name}")
         for row in zip(*((layer.x, layer.y, layer.lo, layer.hi)[: 4 if layer.lo else 2]), strict=True):
             fine = [f"{value:.6g}" for value in row]
             # Four digits, or six where those are shorter than a power of ten.

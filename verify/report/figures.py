@@ -128,7 +128,9 @@ def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
     right = max([_LEAST, *widths])
     name = _wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
     aside = _width(readable(figure.x.label), _SETTINGS["font.size"]) <= right - _PAST - 2
-    above, below = _ABOVE + (len(name) - 1) * _LINE, _NUMBERS + (0 if aside else _NAME)
+    # A power with an index reaches higher than a line.
+    above = _ABOVE + (len(name) - 1) * _LINE + (5 if "^" in figure.y.label else 0)
+    below = _NUMBERS + (0 if aside else _NAME)
     needed = sum(len(lines) for *_, lines in labels) * _LINE + max(len(labels) - 1, 0) * _GAP
     height = max(canvas.bbox.height, needed + above + below)
     canvas.set_figheight(height / canvas.dpi)

@@ -147,10 +147,10 @@ def experiment(derived: Derivation) -> Items:
     factor, whole = exp(2 * sqrt(64 / pi)), Within(1.0, exact(attention.end, high), "the derived mean")
     typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
     yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
-    curves = {"scaled": attention.end.subs(c, 1 / sqrt(d)), "unscaled": attention.end.subs(c, 1)}
+    curves = {"over {root_d}": attention.end.subs(c, 1 / sqrt(d)), "unscaled": attention.end.subs(c, 1)}
     below = {"limit: {limit-n2:prediction.3} over {root_d}": limit / sqrt(d)}
     plot = partial(Plot, "two-keys", ("scaled-d*", "unscaled-d*"), d, at={n: 2}, span=(2, 256))
-    yield plot(curves=curves, bounds=below, y="mean of {NORM}")
+    yield plot(curves=curves, bounds=below, y="mean squared norm of the Jacobian")
 
 
 CLAIM = Claim(

@@ -51,9 +51,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says="the variance is {d_k} as ever")
     mean = derived.end.subs(rho, RHO)
     words = "mean of the score, at a correlation of one half"
-    curves = {"unscaled": mean, "over {root_d}": mean / sqrt(d), "over {d_k}": mean / d}
+    curves = {"over {root_d}": mean / sqrt(d), "unscaled": mean, "over {d_k}": mean / d}
     title = "For aligned vectors it is division by the dimension itself that keeps the mean"
-    yield Plot("three-scales", ("mean-d*", "root-mean-d*", "over-mean-d*"), d, title, curves=curves, y=words)
+    yield Plot("three-scales", ("root-mean-d*", "mean-d*", "over-mean-d*"), d, title, curves=curves, y=words)
 
 
 CLAIM = Claim(

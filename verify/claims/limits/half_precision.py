@@ -82,9 +82,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("plain-formula-is-safe", of="subtracting-helps", arguments=plainly, says=says)
     yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
     wrong = {"wrong: as rarely as at {raw-d16:d_k}": overflowing(16)}
-    curves, bounds = {"raw": overflowing}, {"scaled": partial(overflowing, power=-0.5)}
+    curves = {"over {root_d}": partial(overflowing, power=-0.5), "unscaled": overflowing}
     plot = partial(Plot, "overflow", "raw-d*", d, span=(4, 1024), y="share of scores that overflow")
-    yield plot(curves=curves, bounds=bounds, wrong=wrong, linear="y")
+    yield plot(curves=curves, wrong=wrong, linear="y")
 
 
 CLAIM = Claim(

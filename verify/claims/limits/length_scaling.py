@@ -50,8 +50,9 @@ def experiment(derived: Derivation) -> Items:
         what = rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated"
         yield fact(f"kept-by-n{keys}", what, Float(of_growing(keys), 6))
     checks, curves = {NAME: "growing-n*", r"$\sigma = 1$": "fixed-n*"}, {"exact": of_growing, "": exact}
+    words = r"mean of $\sum_j p_j^2$"
     wrong, bounds = {"wrong: a fixed spread keeps it": exact(4)}, {"bound: {growing:end}": growing.end}
-    yield Plot("thinning-out", checks, n, curves=curves, bounds=bounds, wrong=wrong, y="{MEAN}")
+    yield Plot("thinning-out", checks, n, curves=curves, bounds=bounds, wrong=wrong, y=words, linear="y")
 
 
 CLAIM = Claim(

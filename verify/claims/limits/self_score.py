@@ -35,7 +35,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("mean-zero", of="mean-d64", equals=0, says=says)
     says = "its variance is {d_k}, as for an independent key"
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says=says)
-    curves, bounds = {"with itself": mean.end}, {"with others": 3 * sqrt(d)}
+    curves, bounds = {"its own": mean.end}, {"another’s: 3 deviations": 3 * sqrt(d)}
     title = "A token’s score with itself grows past the spread of the others, from nine dimensions on"
     yield Plot("above-the-others", "mean-d*", d, title, curves=curves, bounds=bounds, y="score")
 

@@ -34,6 +34,7 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
+    headline="mean-d64",
     statement="For independent centred components, {main} in every dimension.",
     meaning="Scores balance out around 0: what grows with the dimension is their spread, not their mean. "
     "Only one of the two vectors need be centred. Where neither is (say, after a ReLU), the mean grows like "

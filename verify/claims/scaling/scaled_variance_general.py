@@ -33,7 +33,7 @@ def experiment(derived: Derivation) -> Items:
     says = "it is {centred:end} also for components with a mean, here uniform ones"
     yield Wrong("means-do-not-matter", level, at, equals=centred, laws=UNIFORM, says=says)
     checks = {"2·normal and 3·normal": "centred-variance-d*", "U(0,1) and U(0,1)": "uniform-variance-d*"}
-    yield Plot("levels", checks, d, wrong={"wrong": 1}, y="variance of {scaled_score}")
+    yield Plot("levels", checks, d, wrong={"wrong: 1": 1}, y="variance of {scaled_score}")
 
 
 CLAIM = Claim(

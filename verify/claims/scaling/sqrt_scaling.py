@@ -32,7 +32,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("unscaled", Var(score), {d: 64}, equals=1, says="it is {value} even without scaling")
     yield fact("scaled-variance", f"variance of ${latex(scaled)}$", derived.end)
     title, words = "Only the square root keeps the variance level", "variance of the scaled score"
-    curves, wrong = {"over {root_d}": derived.end}, {"unscaled": d, "over {d_k}": 1 / d}
+    curves, wrong = {"over {root_d}": derived.end}, {"wrong: unscaled": d, "wrong: over {d_k}": 1 / d}
     yield Plot("three-scales", "variance-d*", d, title, y=words, curves=curves, wrong=wrong)
 
 

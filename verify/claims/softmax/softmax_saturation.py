@@ -54,8 +54,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("scaled-saturates", of="scaled-many-keys-d256", equals=raw.end, says=says)
     says = "the softmax itself prevents saturation: the largest of two weights stays below {value}"
     yield Wrong("softmax-prevents-it", of="raw-two-keys-d1024", at_most=Threshold(0.9), says=says)
-    curves, wrong = {"unscaled": raw.end, "over {root_d}": scaled.end}, {"wrong: stays below $0.9$": 0.9}
-    checks, words = ("raw-two-keys-d*", "scaled-two-keys-d*"), "mean of the larger weight of two keys"
+    curves, wrong = {"over {root_d}": scaled.end, "unscaled": raw.end}, {"wrong: stays below $0.9$": 0.9}
+    checks, words = ("scaled-two-keys-d*", "raw-two-keys-d*"), "mean of the larger weight of two keys"
     yield Plot("largest-weight", checks, d, curves=curves, wrong=wrong, at={n: 2}, y=words, linear="y")
 
 
