@@ -228,8 +228,8 @@ def _contrast(claim: ClaimRecord) -> Contrast:
     called = Prose(quantities().get(claim.id, ""))
     what = called or (slashed(check.quantity) if len(plain(check.quantity)) <= _SHORT else "")
     where = at_settings(check) + _laws(check)
-    error = rounding_error(check)
-    value = f"0 but for rounding, {error}" if error else value_of(check)
+    rounding = rounding_error(check)
+    value = f"0 but for rounding, {rounding}" if rounding else value_of(check)
     return Contrast(
         basis="Computed" if check.method == "exact" else "Measured",
         value=Prose(f"{called or _named(check)}{where}: {_value_in_words(check)}"),

@@ -105,10 +105,8 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         "root mean square, measured": ("rms-queries-d*", "rms-grows"),
     }
     roots = derived["queries"].end.xreplace({c: 1 / sqrt(d)})
-    curves, wrong = (
-        {"where scores hardly vary: {main:end}": derived.end, "root mean square": roots},
-        {"no difference": 1},
-    )
+    curves = {"where scores hardly vary: {main:end}": derived.end, "root mean square": roots}
+    wrong = {"no difference": 1}
     title = "Without scaling the typical gradient dies while the root mean square grows"
     words = "a query’s gradient, unscaled over scaled, $16$ keys"
     plot = partial(Plot, "two-answers", checks, d, title, at={n: 16}, span=(4, 1024), y=words)

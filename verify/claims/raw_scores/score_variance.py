@@ -55,9 +55,8 @@ def experiment(derived: Derivation) -> Items:
     for size in (1, 2, 8, 64, 512):
         what = f"variance of a score at $d_k = {size}$"
         yield fact(f"exact-variance-d{size}", what, derived.end.subs(d, size))
-    yield Plot(
-        "variance-line", "variance-d*", d, curves={"derived": derived.end}, wrong={"wrong: $d_k^2$": d**2}
-    )
+    curves, wrong = {"derived": derived.end}, {"wrong: $d_k^2$": d**2}
+    yield Plot("variance-line", "variance-d*", d, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(
