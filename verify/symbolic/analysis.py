@@ -21,7 +21,7 @@ from sympy import limit as sympy_limit
 from verify.symbolic.bounds import equal, put_in, require_holding, resting_on, slope
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
-from verify.symbolic.evaluation import derived, put_at
+from verify.symbolic.evaluation import derived, differentiated
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
 from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Law, Laws, Named, StepError, definition
@@ -163,7 +163,7 @@ def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
 
     def carried_out(x: Any) -> Any:
         # Of weights, the definition is derived: SymPy knows no slopes of functions of ours.
-        slopes = put_at(x).replace(lambda part: isinstance(part, Derivative), derived)
+        slopes = differentiated(x)
         return slopes.doit() if slopes.has(*kinds) else slopes
 
     return _carried_out(kinds, "differentiation", carried_out, given)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from mpmath import mp
-from sympy import Eq, I, Indexed, Integral, Product, Rational, Sum, exp, sympify
+from sympy import Eq, I, Indexed, Integral, Rational, Sum, exp, sympify
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 
@@ -48,7 +48,7 @@ class Domain:
         self.families = families_of(sides[0]) | families_of(sides[1])
         self.rows = {range_if_any(*part.args) for side in sides for part in side.atoms(*BINDERS)}
         counts = {size for family in self.families for size in getattr(family, "ranges", ())}
-        sums = (part for side in sides for part in side.atoms(Sum, Product))
+        sums = (part for side in sides for part in side.atoms(Sum))
         counts |= {bound for part in sums for limit in part.limits for bound in limit[1:]}
         self.sizes = [x for x in symbols_of(counts) if not isinstance(x, Index)]
         named = {x.lhs: x.rhs for x in conditions if isinstance(x, Eq) and x.lhs not in self.sizes}

@@ -10,13 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sympy import Add, Derivative, Dummy, Function, Indexed, Integer, Integral, Mul, Pow, Product, S, Subs
-from sympy import Sum, sympify
+from sympy import (
+    Add,
+    Derivative,
+    Dummy,
+    Function,
+    Indexed,
+    Integer,
+    Integral,
+    Mul,
+    Pow,
+    S,
+    Subs,
+    Sum,
+    sympify,
+)
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, range_of
@@ -26,7 +40,6 @@ LONGEST_SUM, MOST_TERMS = 40, 500_000
 
 Numbers = Any
 """An array with the points along its last axis, or a number for them all."""
-
 
 Rule = Callable[[int], tuple[Numbers, Numbers]]
 """Returns the values and the weights of outcomes, an outcome a row, modulo a prime where there are two."""
@@ -43,21 +56,20 @@ class Axis(NamedTuple):
     last: int
     depth: int
 
-    @property
-    def numbers(self) -> Numbers:
-        """The places, shaped to go along the axis."""
-        return np.arange(self.first, self.last + 1, dtype=np.uint64).reshape(-1, *(1,) * self.depth)
-
 
 class Evaluation:
     """Points at which expressions are evaluated, by rules for each kind of part.
 
     ``sizes`` and ``places`` are numbers of what is counted and of indices; ``outcomes`` are values of the
     entries that a mean is taken over, ``world`` is the number of an outcome in which all other families have
-    any values; ``budget`` is how many parts may still be evaluated.
+    any values; ``budget`` is how many parts may still be evaluated. Each arithmetic has ``rational``, which
+    returns a rational number in it, and ``rules_of``, which returns the number of outcomes, and their values
+    and weights, of an entry of each family; there None is for the world, of which all others are functions.
     """
 
     rules: Mapping[Any, Callable[[Any, Any, int], Numbers]]
+    rational: Callable[[Any, int], Numbers]
+    rules_of: Callable[[list[Any]], list[tuple[int, Rule]]]
 
     def __init__(self, sizes: Mapping[Any, int], laws: Mapping[Family, Any], budget: float) -> None:
         self.sizes, self.laws, self.budget = sizes, laws, budget
@@ -66,10 +78,6 @@ class Evaluation:
         self.outcomes: dict[Any, Any] | None = None
         self.world: Numbers = None
         self.known: dict[Any, Numbers] = {}
-
-    def rational(self, x: Any, modulus: int) -> Numbers:
-        """Return a rational number in this arithmetic."""
-        raise NotImplementedError
 
     def product(self, first: Numbers, second: Numbers, modulus: int) -> Numbers:  # noqa: ARG002  # see Points
         """Return the product of two numbers in this arithmetic."""
@@ -89,7 +97,10 @@ class Evaluation:
             return self.rational(x, modulus)
         if x.is_Symbol and x in self.places:
             place = self.places[x]
-            return self.rational(Integer(place), modulus) if isinstance(place, int) else place.numbers
+            if isinstance(place, int):
+                return self.rational(Integer(place), modulus)
+            places = np.arange(place.first, place.last + 1, dtype=np.uint64)
+            return places.reshape(-1, *(1,) * place.depth)
         # A value is that of an expression at the places of those indices that it speaks of.
         key = (x, modulus, *map(self.places.get, _integers(x)))
         value = self.known.get(key)
@@ -150,12 +161,12 @@ class Evaluation:
 
     def total(self, x: Any, modulus: int = 0) -> Numbers:
         """Return a sum."""
-        apart, inner, index, low, high = _peeled(x)
+        apart, inner, index, low, high, has_sums_up_to_it = _peeled(x)
         first, last = self.whole(low), self.whole(high)
         if last - first > LONGEST_SUM:
             raise Undecided(f"a sum of {last - first + 1} terms")
         total: Numbers = 0
-        if self.goes_by_terms(inner) or _bounds_a_sum(inner, index):
+        if self.goes_by_terms(inner) or has_sums_up_to_it:
             # Each term has outcomes, or terms, of its own.
             for place in range(first, last + 1):
                 with self.at(index, place):
@@ -182,22 +193,12 @@ class Evaluation:
 
     # Means.
 
-    def rules_of(self, bases: list[Any]) -> list[tuple[int, Rule]]:
-        """Return the number of outcomes, and their values and weights, of an entry of each family.
-
-        Instead of a last family, None is for the world, of which all other families are functions.
-
-        Raises:
-            Undecided: all together have too many.
-        """
-        raise NotImplementedError
-
     def over_outcomes(self, of: Any, *, has_world: bool, modulus: int = 0) -> tuple[Numbers, Numbers]:
         """Return weights and values of an expression in all outcomes, which go along a further axis."""
         # A score or a row speaks of sizes that are not written in it.
         places = {index: place for index, place in self.places.items() if isinstance(place, int)}
         numbers = frozenset({**self.sizes, **places}.items())
-        entries = _in_order(entries_of(of, numbers, frozenset(self.laws)))
+        entries = _in_order(entries_of(of, numbers, frozenset(self.laws)))  # as the last digit hangs on it
         rules = self.rules_of([*(base for base, *_ in entries), *([None] if has_world else [])])
         sizes = [size for size, _ in rules]
         choices = _choices(*sizes)
@@ -243,13 +244,13 @@ def entries_of(
     if isinstance(x, Indexed):
         entry = (x.base, *map(whole, x.indices)) if x.base in families else ()
         return frozenset([entry] if entry else [])
-    if not isinstance(x, Sum | Largest | Product):
+    if not isinstance(x, Sum | Largest):
         return frozenset().union(*(entries_of(part, numbers, families) for part in x.args))
     if isinstance(x, Largest):
         (inner, index), low, high = x.args, S.One, range_of(*x.args)
     else:
         (*limits, (index, low, high)) = x.limits
-        inner = x.func(x.function, *limits) if limits else x.function
+        inner = Sum(x.function, *limits) if limits else x.function
     places = range(whole(low), whole(high) + 1)
     terms = (entries_of(inner, frozenset({**known, index: place}.items()), families) for place in places)
     return frozenset().union(*terms)
@@ -261,15 +262,9 @@ def _choices(*sizes: int) -> Numbers:
     return np.indices(sizes).reshape(len(sizes), prod(sizes))
 
 
-@lru_cache(maxsize=1024)
-def _in_order(entries: frozenset[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return sorted(entries, key=str)
-
-
-@lru_cache(maxsize=65536)
-def definition_of(x: Any) -> Any:
-    """Return what a function of the vocabulary stands for, with its arguments as they are."""
-    return x.definition
+_in_order = lru_cache(maxsize=1024)(partial(sorted, key=str))
+definition_of = lru_cache(maxsize=65536)(attrgetter("definition"))
+"""Returns what a function of the vocabulary stands for, with its arguments as they are."""
 
 
 def _as_whole(x: Any) -> int:
@@ -291,7 +286,7 @@ def _integers(x: Any) -> frozenset[Any]:
         return frozenset([x] if x.is_integer else [])
     if isinstance(x, Add | Mul | Pow | Function):
         return frozenset().union(*map(_integers, x.args))
-    if isinstance(x, Sum | Product | Integral):
+    if isinstance(x, Sum | Integral):
         # SymPy goes through all that stands within anew for each sum around it; this remembers.
         symbols = _integers(x.function)
         for index, *ends in x.limits:
@@ -301,18 +296,18 @@ def _integers(x: Any) -> frozenset[Any]:
 
 
 @lru_cache(maxsize=4096)
-def _bounds_a_sum(x: Any, index: Any) -> bool:
-    return any(end.has(index) for part in x.atoms(Sum) for _, *ends in part.limits for end in ends)
+def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any, bool]:
+    """Return a sum as a factor before it, its terms, and its outermost index with both ends.
 
-
-@lru_cache(maxsize=4096)
-def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Return a sum as a factor before it, its terms, and its outermost index with both ends."""
+    Last is whether a sum within the terms ends at the index.
+    """
     (*before, (index, low, high)) = x.limits
     if before:
-        return S.One, Sum(x.function, *before), index, low, high
-    apart, inner = x.function.as_independent(index, as_Add=False)
-    return apart, inner, index, low, high
+        apart, inner = S.One, Sum(x.function, *before)
+    else:
+        apart, inner = x.function.as_independent(index, as_Add=False)
+    within = (end for part in inner.atoms(Sum) for _, *ends in part.limits for end in ends)
+    return apart, inner, index, low, high, any(end.has(index) for end in within)
 
 
 @lru_cache(maxsize=1024)
@@ -331,18 +326,14 @@ def derived(x: Any) -> Any:
 
 
 def differentiated(x: Any) -> Any:
-    """Return an expression with all derivatives taken."""
-    return x.replace(lambda part: isinstance(part, Derivative), derived) if has(x, Derivative) else x
+    """Return an expression with all derivatives taken, also those at a point, ``Subs``."""
 
-
-def put_at(x: Any) -> Any:
-    """Return an expression with the values of derivatives at a point, ``Subs``, put in."""
-
-    def value(part: Any) -> Any:
+    def at_point(part: Any) -> Any:
         return differentiated(part.expr).xreplace(dict(zip(part.variables, part.point, strict=True)))
 
     x = sympify(x)
-    return x.replace(lambda part: isinstance(part, Subs), value) if has(x, Subs) else x
+    x = x.replace(lambda part: isinstance(part, Subs), at_point) if has(x, Subs) else x
+    return x.replace(lambda part: isinstance(part, Derivative), derived) if has(x, Derivative) else x
 
 
 @lru_cache(maxsize=65536)

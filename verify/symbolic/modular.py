@@ -15,15 +15,14 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, Product, Sum, binomial, exp
-from sympy import factor, factorial, fraction, gamma, sign, sympify
+from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial, exp, factor, factorial
+from sympy import fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import StepError
-from verify.symbolic.evaluation import Undecided, differentiated, put_at
+from verify.symbolic.evaluation import Undecided, differentiated
 from verify.symbolic.points import P, Points, TooManyOutcomes
-from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, definition
-from verify.symbolic.vocabulary import range_of
+from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, StepError
+from verify.symbolic.vocabulary import definition, range_of
 
 LEAST_SIZE = 3
 LEAST_ASSIGNMENTS = 3
@@ -97,15 +96,10 @@ def _opened(x: Any) -> Any:
         scores, (others, other) = weight.args[0], weight.row
         return exp(Largest(scores, key)) / Sum(exp(others), (other, 1, range_of(others, other)))
 
-    x = put_at(x)
+    x = differentiated(x)
     if x.has(Largest):
         x = x.replace(lambda part: isinstance(part, Largest), weight_of_largest)
-    x = differentiated(definition(x))
-    # Of a product over an index, factors of terms are none of the whole.
-    roots = {part for part in x.atoms(Pow) if _is_root(part) and not part.base.has(Product)}
-    if not roots:
-        return x
-    return x.replace(lambda part: part in roots, lambda root: Pow(factor(root.base), root.exp))
+    return definition(x).replace(_is_root, lambda root: Pow(factor(root.base), root.exp))
 
 
 def _is_root(x: Any) -> bool:

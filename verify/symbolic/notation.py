@@ -24,7 +24,7 @@ from verify.text.latex import spoken as in_signs
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
 
-_LARGE = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
+_LARGE = (sympy.Sum, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
 """Notations that reach to the end of their product: factors only in brackets or as the last."""
 
 _RELATIONS = {"==": "=", "<=": r"\le", ">=": r"\ge", "!=": r"\ne"}
@@ -73,7 +73,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         by_size = {size: {place for other, place in places if other == size} for size, _ in places}
         self._hidden = {place for places in by_size.values() for place in places if len(places) == 1}
         # The index of a printed sum or maximum is printed, too.
-        sums, rows = expression.atoms(sympy.Sum, sympy.Product), expression.atoms(of.Largest, of.LogSumExp)
+        sums, rows = expression.atoms(sympy.Sum), expression.atoms(of.Largest, of.LogSumExp)
         summed = {limit[0] for part in sums for limit in part.limits} | {part.args[1] for part in rows}
         self._hidden = {place for place in self._hidden if isinstance(place, Index)} - summed
         self._has_queries = len(by_size.get(of.m, ())) > 1

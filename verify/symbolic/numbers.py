@@ -70,10 +70,9 @@ class Point(Evaluation):
         self.places = {x: value for x, value in counted.items() if isinstance(x, Index)}
         self.rules = RULES
         self.values, self.fixed, self.seed, self.exact = values, fixed, seed, exact
-        self.drawn, self.long, self.coarse, self.magnitude = False, False, 0, 0.0
+        self.drawn, self.long, self.coarse, self.magnitude, self.draws_at = False, False, 0, 0.0, 0
         self.given: dict[Any, Any] = {}
         self.ranges: dict[Family, list[int]] = {}
-        self.draws_at = 0
 
     def rational(self, x: Any, modulus: int = 0) -> Numbers:  # noqa: ARG002  # there is no prime
         """Return a rational number of SymPy's."""
@@ -96,29 +95,28 @@ class Point(Evaluation):
     def component(self, family: Family, *places: int) -> Any:
         """Return a component of a family: a draw, an outcome, or any number where it is given."""
         key = (family, *places)
-        if key not in self.known:
-            self.known[key] = self._component(family, places, key)
-        return self.known[key]
-
-    def _component(self, family: Family, places: tuple[int, ...], key: Any) -> Any:
-        if key in self.given:
-            return self.number(self.given[key])
+        if key in self.known:
+            return self.known[key]
         if family not in self.ranges:
             self.ranges[family] = [self.whole(size) for size in getattr(family, "ranges", ())]
-        if any(not 1 <= place <= size for place, size in zip(places, self.ranges[family], strict=False)):
+        is_place = all(1 <= at <= size for at, size in zip(places, self.ranges[family], strict=False))
+        if not is_place and key not in self.given:
             raise Undecided(f"{family} has no place {places}")
         if family in self.fixed or (self.outcomes is None and not self.draws_at):
             # By seed they lie close to each other, coincide, or lie far from each other.
             apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
-            self.given[key] = float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0])
-            return self.number(self.given[key])
-        if self.outcomes is not None:
-            return self.outcome(key) if family in self.laws else _anything(self.seed + 1, key)[self.world]
-        if law := self.laws.get(family):
-            draws = _draws_of(law, self.seed + 2, key)
+            self.given.setdefault(key, float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0]))
+        if key in self.given:
+            value = self.number(self.given[key])
+        elif self.outcomes is not None:
+            value = self.outcome(key) if family in self.laws else _anything(self.seed + 1, key)[self.world]
         else:
-            draws = _anything(self.seed + 1, key)[_rng(self.seed + 3, ()).choice(len(JOINT), DRAWS, p=JOINT)]
-        return draws.reshape(-1, *(1,) * self.draws_at)
+            joint = _rng(self.seed + 3, ()).choice(len(JOINT), DRAWS, p=JOINT)
+            law = self.laws.get(family)
+            draws = _draws_of(law, self.seed + 2, key) if law else _anything(self.seed + 1, key)[joint]
+            value = draws.reshape(-1, *(1,) * self.draws_at)
+        self.known[key] = value
+        return value
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Return a function of numbers or arrays, by its name in mpmath."""
@@ -171,7 +169,10 @@ class Point(Evaluation):
         columns += [(np.arange(len(JOINT)), JOINT)] if None in bases else []
         if math.prod(len(weights) for _, weights in columns) > MOST:
             raise Undecided("too many outcomes")
-        return [(len(weights), partial(_columns, nodes, weights)) for nodes, weights in columns]
+        return [
+            (len(weights), lambda _, both=(nodes[:, None], weights[:, None]): both)
+            for nodes, weights in columns
+        ]
 
     # Integrals.
 
@@ -221,10 +222,6 @@ class Point(Evaluation):
         return np.where(np.sum(turns[1:] & turns[:-1], axis=0) >= 12, np.nan, self.added(terms))
 
 
-def _columns(nodes: Any, weights: Any, _: int) -> tuple[Numbers, Numbers]:
-    return nodes[:, None], weights[:, None]
-
-
 @lru_cache(maxsize=512)
 def _draws_of(law: NumericLaw, seed: int, key: Any) -> Any:
     return law.draws(_rng(seed, key), DRAWS)
@@ -251,12 +248,6 @@ def _constant(point: Point, number: Any, _: int) -> Any:
     if not number.is_finite:
         raise Undecided("no number")
     return point.number(sympy.N(number, mp.dps + 5)._to_mpmath(mp.prec + 16))
-
-
-def _symbol(point: Point, symbol: Any, _: int) -> Any:
-    if symbol not in point.values:
-        raise Undecided(f"{symbol} has no value")
-    return point.number(point.values[symbol])
 
 
 def _add(point: Point, x: Any, _: int) -> Any:
@@ -292,16 +283,6 @@ def _power(point: Point, x: Any, _: int) -> Any:
     return point.call("sqrt", base) if exponent is sympy.S.Half else base ** point.value(exponent)
 
 
-def _product(point: Point, x: Any, _: int) -> Any:
-    """Return a product over an index."""
-    *inner, (index, low, high) = x.limits
-    value = point.rational(sympy.S.One)
-    for place in range(point.whole(low), point.whole(high) + 1):
-        with point.at(index, place):
-            value = value * point.value(x.func(x.function, *inner) if inner else x.function)
-    return value
-
-
 def _larger(x: Any, y: Any) -> Any:
     return max(x, y) if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf) else np.maximum(x, y)
 
@@ -313,12 +294,6 @@ def _largest(point: Point, x: Any, _: int) -> Any:
         with point.at(key, place):
             values.append(point.value(scores))
     return reduce(_larger, values)
-
-
-def _indexed(point: Point, x: Any, _: int) -> Any:
-    return point.at_places(
-        [point.value(index) for index in x.indices], lambda *at: point.component(x.base, *at)
-    )
 
 
 _FLOATS: dict[str, Callable[..., Any]] = {
@@ -340,7 +315,7 @@ def _function(point: Point, x: Any, _: int) -> Any:
 
 
 RULES: dict[Any, Callable[[Any, Any, int], Any]] = {
-    sympy.Symbol: _symbol,
+    sympy.Symbol: lambda point, symbol, _: point.number(point.values[symbol]),
     sympy.Number: _constant,
     sympy.NumberSymbol: _constant,
     sympy.core.numbers.ImaginaryUnit: lambda point, *_: mp.j if point.exact else 1j,
@@ -352,12 +327,13 @@ RULES: dict[Any, Callable[[Any, Any, int], Any]] = {
     sympy.Max: lambda point, x, _: reduce(_larger, map(point.value, x.args)),
     sympy.Min: lambda point, x, _: -reduce(_larger, (-point.value(part) for part in x.args)),
     Sum: Point.total,
-    sympy.Product: _product,
     sympy.Integral: lambda point, x, _: point.integral(x),
     sympy.KroneckerDelta: lambda point, x, _: (
         (point.value(x.args[0]) == point.value(x.args[1])) * point.number(1)
     ),
-    sympy.Indexed: _indexed,
+    sympy.Indexed: lambda point, x, _: point.at_places(
+        [point.value(index) for index in x.indices], partial(point.component, x.base)
+    ),
     of.E: lambda point, x, _: point.mean(x.args[0]),
     **dict.fromkeys(
         (of.Var, of.Cov, of.Dot, of.Softmax, of.Entropy, of.LogSumExp),

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property, lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from verify.symbolic.domains import MEANS_OF, MOST_DIGITS, Domain, symbols_of
-from verify.symbolic.evaluation import Undecided, differentiated, put_at
+from verify.symbolic.evaluation import Undecided, differentiated
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NOTHING, Point, evaluated, holds
 from verify.symbolic.signs import Signs
@@ -102,10 +103,10 @@ def refute(
         return trial.leading()
     if domain.has(*MEANS_OF):
         return trial.means()
-    judge, how = (trial.by_quadrature, ", by quadrature") if domain.has(Integral) else (trial.in_digits, "")
-    wanted = FEWER if domain.has(Integral) else 2 * FEWER if domain.families else POINTS
-    moderate = domain.has(Integral) or relation in "<>"
-    count = 0
+    judge, wanted, how = trial.in_digits, 2 * FEWER if domain.families else POINTS, ""
+    if domain.has(Integral):
+        judge, wanted, how = trial.by_quadrature, FEWER, ", by quadrature"
+    count, moderate = 0, domain.has(Integral) or relation in "<>"
     for number, values in enumerate(domain.points(wanted // thrift, moderate=moderate), 1):
         if trial.budget <= 0:
             break
@@ -116,7 +117,7 @@ def refute(
 @lru_cache(maxsize=4096)
 def _opened(x: Any) -> Any:
     """Return an expression without names, and with derivatives taken."""
-    return differentiated(put_at(unnamed(x)))
+    return differentiated(unnamed(x))
 
 
 class _Trial:
@@ -129,6 +130,16 @@ class _Trial:
         self.thrift = THRIFT if briefly else 1
         self.domain = Domain(sides, relation, laws, [_opened(x) for x in given])
         self.sides = self.domain.sides
+        # Conditions on components, whether those stand outside of means, and their free indices.
+        self.of_components = list[tuple[Any, bool, list[Any]]]()
+        for condition in self.domain.of_components:
+            # An expression that is never negative is positive in almost every outcome of a law without atoms.
+            whole = all(laws[family].whole for family in families_of(condition) if family in laws)
+            is_positive = isinstance(condition, Gt) and condition.lts == 0 and whole
+            if not (is_positive and Signs().nonnegative(condition.gts)):
+                bare = _without_means(condition)
+                indices = sorted(free_indices(bare), key=str) if bare.has(Indexed, Dot) else []
+                self.of_components.append((condition, bare.has(Indexed, Dot), indices))
 
     def point(self, values: dict[Any, Any], seed: int, **more: Any) -> Point:
         """Return the point of these values; those of components are put in at their places."""
@@ -165,7 +176,7 @@ class _Trial:
                 sign = 0 if vanishes or abs(gap) <= tiny else 1 if is_positive else -1
             if sign in ALLOWED[self.relation]:
                 return True
-        raise self.counterexample(point, left, right)
+        raise self.counterexample(point, f"{_number(left)} {self.relation} {_number(right)} is false")
 
     def by_quadrature(self, point: Point) -> bool:
         """Try the line at a point, by rules of two sizes, whose difference is the error."""
@@ -235,8 +246,8 @@ class _Trial:
                 point.magnitude = 0.0
                 sides.append(evaluated(side, point))
                 magnitudes.append(point.magnitude)
-            for condition, of_parts, indices in self._of_components:
-                if of_parts and (point.laws or self.domain.has(*MEANS_OF)):
+            for condition, is_outside, indices in self.of_components:
+                if is_outside and (point.laws or self.domain.has(*MEANS_OF)):
                     raise Undecided("whether all outcomes of a law are such is not seen")
                 sizes = [range(1, point.whole(range_of(condition, index)) + 1) for index in indices]
                 for places in itertools.product(*sizes):
@@ -246,21 +257,6 @@ class _Trial:
             return sides, magnitudes
         finally:
             self.budget = min(self.budget - 1, point.budget)
-
-    @cached_property
-    def _of_components(self) -> list[tuple[Any, bool, list[Any]]]:
-        """Conditions on components, whether they are on components outside means, and their free indices."""
-        conditions = []
-        for condition in self.domain.of_components:
-            # An expression that is never negative is positive in almost every outcome of a law without atoms.
-            laws = [self.laws[family] for family in families_of(condition) if family in self.laws]
-            is_positive = isinstance(condition, Gt) and condition.lts == 0 and all(law.whole for law in laws)
-            if is_positive and Signs().nonnegative(condition.gts):
-                continue
-            bare = _without_means(condition)
-            of_parts = bare.has(Indexed, Dot)
-            conditions.append((condition, of_parts, sorted(free_indices(bare), key=str) if of_parts else []))
-        return conditions
 
     def _compare(self, point: Point, left: Any, right: Any, error: Any) -> bool:
         """Return whether the sides stand as they should by more than an error, or are equal within it."""
@@ -272,16 +268,11 @@ class _Trial:
         if sign in ALLOWED[self.relation]:
             return True
         if sign or self.is_exact(point):
-            raise self.counterexample(point, left, right)
+            raise self.counterexample(point, f"{_number(left)} {self.relation} {_number(right)} is false")
         return False
 
-    def counterexample(self, point: Point, left: Any, right: Any) -> Counterexample:
-        """Return the error that names the point and the values of both sides there."""
-        says = f"{_number(left)} {self.relation} {_number(right)} is false"
-        return Counterexample(f"{self.where(point)}{says}")
-
-    def where(self, point: Point) -> str:
-        """Return the point in words."""
+    def counterexample(self, point: Point, says: str) -> Counterexample:
+        """Return the error that names a point and says what is false there."""
         symbols = set(symbols_of(map(definition, self.sides))) & set(point.values)
         named = sorted((x for x in symbols if not isinstance(x, Index)), key=str)
         shown = [f"{symbol} = {_number(point.values[symbol])}" for symbol in named]
@@ -291,7 +282,8 @@ class _Trial:
             shown.append("a joint law, as no laws= are given")
         given = list(point.given.items())
         shown += [f"{key[0]}{list(key[1:])} = {_number(x)}" for key, x in given[:6]]
-        return f"at {', '.join(shown)}{', …' * (len(given) > 6)}: " if shown else ""
+        at = f"at {', '.join(shown)}{', …' * (len(given) > 6)}: " if shown else ""
+        return Counterexample(f"{at}{says}")
 
     # Means.
 
@@ -363,8 +355,8 @@ class _Trial:
             except NoLaw:
                 if any(moment.free_symbols for moment in raw):
                     return None
-                powers = ("", "", *"²³⁴⁵⁶⁷⁸⁹")
-                listed = [f"E {family}{powers[order]} = {x}" for order, x in enumerate(raw[:10]) if order]
+                signs = ("", *"²³⁴⁵⁶⁷⁸⁹")
+                listed = [f"E {family}{sign} = {x}" for sign, x in zip(signs, raw[1:], strict=False)]
                 which = ", ".join(listed).replace("-", "−")
                 raise Counterexample(f"no law has these moments: {which}") from None
             except (Undecided, TypeError):
@@ -396,7 +388,7 @@ class _Trial:
                     self.budget = min(self.budget - 1, point.budget)
                 if first != second:
                     true, false = self.sides if first else self.sides[::-1]
-                    raise Counterexample(f"{self.where(point)}{true} holds, and {false} does not")
+                    raise self.counterexample(point, f"{true} holds, and {false} does not")
                 agree += 1
             if self.budget <= 0:
                 break
@@ -432,34 +424,25 @@ class _Trial:
             ways += [(symbol, -3) for symbol in symbols if symbol.is_positive]
         failed = []
         for symbol, power in ways:
-            ratios = [row for values in points if (row := self._ratios(values, symbol, power))]
-            near = (abs(row[-1] - 1) < max(1e-6, min(0.05, abs(row[0] - 1) / 2)) for row in ratios)
-            if ratios and all(near):
-                return f"{_tried(len(ratios))}, as {symbol} {'grows' if power > 0 else 'vanishes'}"
-            off = [row for row in ratios if abs(row[-1] - 1) > max(1e-6, 0.9 * abs(row[-2] - 1))]
+            # Ratios as the symbol goes on by powers of ten, from each point where they all have a value.
+            rows = []
+            for values in points:
+                ahead = [{**values, symbol: Rational(10) ** (power * further)} for further in (1, 2, 3, 4)]
+                with suppress(Undecided, ZeroDivisionError), mp.workdps(DIGITS[1]):
+                    if all(map(self.domain.allows, ahead)):
+                        sides = [self._values(self.point(at, 1))[0] for at in ahead]
+                        rows.append([left / right for left, right in sides])
+            near = (abs(row[-1] - 1) < max(1e-6, min(0.05, abs(row[0] - 1) / 2)) for row in rows)
+            if rows and all(near):
+                return f"{_tried(len(rows))}, as {symbol} {'grows' if power > 0 else 'vanishes'}"
+            off = [row for row in rows if abs(row[-1] - 1) > max(1e-6, 0.9 * abs(row[-2] - 1))]
             failed += [(symbol, power, off[0][-1])] if off else []
         # It may hold as one symbol grows, and need not as another does: it is false where it holds for none.
         if failed and len(failed) == len(ways):
             symbol, power, ratio = failed[0]
-            raise Counterexample(
-                f"at {symbol} = 10^{4 * power}: the ratio of both sides is {_number(ratio)}, not 1"
-            )
+            says = f"the ratio of both sides is {_number(ratio)}, not 1"
+            raise Counterexample(f"at {symbol} = 10^{4 * power}: {says}")
         return ""
-
-    def _ratios(self, values: dict[Any, Any], symbol: Any, power: int) -> list[Any]:
-        """Return the ratios of both sides as a symbol goes on by powers of ten; none without values."""
-        ratios = []
-        for further in (1, 2, 3, 4):
-            at = {**values, symbol: Rational(10) ** (power * further)}
-            if not self.domain.allows(at):
-                return []
-            try:
-                with mp.workdps(DIGITS[1]):
-                    (left, right), _ = self._values(self.point(at, 1))
-                    ratios.append(left / right)
-            except (Undecided, ZeroDivisionError):
-                return []
-        return ratios
 
 
 def _without_means(x: Any) -> Any:
