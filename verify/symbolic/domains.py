@@ -28,8 +28,6 @@ MOST_DIGITS = 1000
 CORNERS = tuple(map(sympify, (2, 1, 3, 0, -1, -2, "1/2", "-1/2", "1/10", 5)))
 """Values at which lines tend to fail, besides those near ends of the domain, very small and large ones."""
 
-_FACTS = ("integer", "positive", "negative", "zero", "nonnegative", "nonpositive", "real", "even", "odd")
-
 
 class Domain:
     """The points at which a line claims to hold.
@@ -51,17 +49,16 @@ class Domain:
         sums = (part for side in sides for part in side.atoms(Sum))
         counts |= {bound for part in sums for limit in part.limits for bound in limit[1:]}
         self.sizes = [x for x in symbols_of(counts) if not isinstance(x, Index)]
-        named = {x.lhs: x.rhs for x in conditions if isinstance(x, Eq) and x.lhs not in self.sizes}
-        rest = [x for x in conditions if not (isinstance(x, Eq) and x.lhs in named)]
-        self.given = [x for x in rest if not x.has(Indexed, Dot)]
-        self.of_components = [x for x in rest if x.has(Indexed, Dot)]
-        self.put = {
-            name: x
-            for name, x in named.items()
-            if (name.is_Symbol or isinstance(name, Indexed)) and not x.has(Integral, *MEANS_OF)
-        }
-        others = {name: x for name, x in named.items() if name not in self.put}
-        self.sides = tuple(side.xreplace(others) for side in sides)
+        self.put, self.given, self.of_components = dict[Any, Any](), list[Any](), list[Any]()
+        said = dict[Any, Any]()
+        for condition in conditions:
+            if isinstance(condition, Eq) and condition.lhs not in self.sizes:
+                name, x = condition.args
+                of_number = (name.is_Symbol or isinstance(name, Indexed)) and not x.has(Integral, *MEANS_OF)
+                (self.put if of_number else said)[name] = x
+            else:
+                (self.of_components if condition.has(Indexed, Dot) else self.given).append(condition)
+        self.sides = tuple(side.xreplace(said) for side in sides)
         raws = [moment for family in self.families & set(laws) for moment in laws[family].raw]
         symbols = symbols_of([*self.sides, *self.given, *self.put.values(), *raws])
         self.symbols = [x for x in symbols if not isinstance(x, Index) and x not in {*self.sizes, *self.put}]
@@ -152,13 +149,10 @@ class Domain:
         """Return values of sizes: those first that differ from each other, but the least soon."""
         ranges = []
         for symbol in self.sizes:
-            starts = [
-                at_least if symbol in self.rows else 1,
-                *(math.ceil(float(end)) for end in self.ends[symbol]),
-            ]
-            sizes = {start + further for start in starts for further in range(8)}
-            allowed = [x for x in sorted(sizes) if x >= starts[0] and self.may_be(symbol, sympify(x))]
-            ranges.append(allowed[:4])
+            first = at_least if symbol in self.rows else 1
+            starts = [first, *(math.ceil(float(end)) for end in self.ends[symbol])]
+            sizes = {start + more for start in starts for more in range(8)}
+            ranges.append([x for x in sorted(sizes) if x >= first and self.may_be(symbol, sympify(x))][:4])
         choices = list(itertools.islice(itertools.product(*ranges), 256))
         least = choices[:1]
         self.random.shuffle(choices)
@@ -198,10 +192,4 @@ def _symbols_in(part: Any) -> frozenset[Any]:
 @lru_cache(maxsize=8192)
 def _fits(symbol: Any, value: Any) -> bool:
     """Return whether the assumptions of a symbol allow a value."""
-    return all(getattr(value, f"is_{fact}") in (assumed, None) for fact, assumed in _assumptions(symbol))
-
-
-@lru_cache(maxsize=1024)
-def _assumptions(symbol: Any) -> list[tuple[str, bool]]:
-    facts = ((fact, getattr(symbol, f"is_{fact}")) for fact in _FACTS)
-    return [(fact, assumed) for fact, assumed in facts if assumed is not None]
+    return all(getattr(value, f"is_{fact}") in (x, None) for fact, x in symbol.assumptions0.items())

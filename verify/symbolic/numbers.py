@@ -169,10 +169,11 @@ class Point(Evaluation):
         columns += [(np.arange(len(JOINT)), JOINT)] if None in bases else []
         if math.prod(len(weights) for _, weights in columns) > MOST:
             raise Undecided("too many outcomes")
-        return [
-            (len(weights), lambda _, both=(nodes[:, None], weights[:, None]): both)
-            for nodes, weights in columns
-        ]
+
+        def counted(nodes: Any, weights: Any) -> tuple[int, Rule]:
+            return len(weights), lambda _: (nodes[:, None], weights[:, None])
+
+        return [counted(*column) for column in columns]
 
     # Integrals.
 

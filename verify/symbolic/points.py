@@ -85,10 +85,8 @@ class Points(Evaluation):
 
     def place(self, *sides: Any) -> None:
         """Give each free index a number; within a range they differ."""
-        taken: dict[Any, set[int]] = {}
-        numbered, indices = _places(*sides)
-        for size, place in numbered:
-            taken.setdefault(size, set()).add(place)
+        indices, taken = _places(*sides)
+        taken = {size: set(places) for size, places in taken.items()}
         for index, size in indices:
             # A range that no sum goes over may have any size.
             open_ended = size is None or any(x not in self.sizes for x in size.free_symbols)
@@ -124,22 +122,19 @@ class Points(Evaluation):
             raw += [Symbol(f"{base} {order}") for order in range(len(raw), 2)]
             moments = [self.value(moment, modulus) for moment in raw]
             values = [self.draw(modulus, ("outcome", base, order)) for order in range(len(raw))]
-            weights = [self._weight(x, values, moments, modulus) for x in values]
+            weights = []
+            for x in values:
+                # The mean of the polynomial that is 1 at x and 0 at all other values.
+                polynomial, denominator = list[Numbers]([1]), 1
+                for y in (y for y in values if y is not x):
+                    shifted, scaled = [0, *polynomial], [*(y * c % modulus for c in polynomial), 0]
+                    polynomial = [(s + modulus - t) % modulus for s, t in zip(shifted, scaled, strict=True)]
+                    denominator = denominator * ((x + modulus - y) % modulus) % modulus
+                self.require(np.not_equal(denominator, 0))
+                total = sum(c * moment % modulus for c, moment in zip(polynomial, moments, strict=True))
+                weights.append(total % modulus * power(denominator, modulus - 2, modulus) % modulus)
         self.supports[base, modulus] = np.stack(values), np.stack(weights)
         return self.supports[base, modulus]
-
-    def _weight(self, x: Numbers, values: list[Numbers], moments: list[Numbers], modulus: int) -> Numbers:
-        """Return the mean of the polynomial that is 1 at x and 0 at all other values."""
-        polynomial: list[Numbers] = [1]
-        denominator: Numbers = 1
-        for y in values:
-            if y is not x:
-                shifted, scaled = [0, *polynomial], [*(y * c % modulus for c in polynomial), 0]
-                polynomial = [(s + modulus - t) % modulus for s, t in zip(shifted, scaled, strict=True)]
-                denominator = denominator * ((x + modulus - y) % modulus) % modulus
-        self.require(np.not_equal(denominator, 0))
-        total = sum(c * moment % modulus for c, moment in zip(polynomial, moments, strict=True))
-        return total % modulus * power(denominator, modulus - 2, modulus) % modulus
 
     def require(self, mask: Any) -> None:
         """Leave out the points at which a condition fails, in any outcome."""
@@ -148,18 +143,16 @@ class Points(Evaluation):
 
 
 @lru_cache(maxsize=256)
-def _places(*sides: Any) -> tuple[list[tuple[Any, int]], list[tuple[Any, Any]]]:
-    """Return the places that are numbers, and the free indices, each with the size of its range."""
-    numbered = [
-        (size, int(place))
-        for side in sides
-        for part in side.atoms(Indexed)
-        for place, size in zip(part.indices, part.base.ranges, strict=True)
-        if place.is_Integer
-    ]
+def _places(*sides: Any) -> tuple[list[tuple[Any, Any]], dict[Any, set[int]]]:
+    """Return the free indices, each with the size of its range, and by size the places that are numbers."""
+    numbers: dict[Any, set[int]] = {}
+    for part in set().union(*(side.atoms(Indexed) for side in sides)):
+        for place, size in zip(part.indices, part.base.ranges, strict=True):
+            if place.is_Integer:
+                numbers.setdefault(size, set()).add(int(place))
     free = sorted(set().union(*map(free_indices, sides)), key=str)
-    sizes = [next(filter(None, (range_if_any(side, index) for side in sides)), None) for index in free]
-    return numbered, list(zip(free, sizes, strict=True))
+    sizes = (next(filter(None, (range_if_any(side, index) for side in sides)), None) for index in free)
+    return list(zip(free, sizes, strict=True)), numbers
 
 
 def _mixed(numbers: Numbers) -> Numbers:
@@ -189,10 +182,11 @@ def _is_square(numbers: Numbers, modulus: int) -> Any:
 def _symbol(points: Points, x: Any, modulus: int) -> Numbers:
     if x in points.sizes:
         return points.sizes[x] % modulus
-    name = points.variables.get(x, (x,))
-    if x.is_nonnegative:
-        return points.draw_square(modulus, *name)
-    return modulus - points.draw_square(modulus, *name) if x.is_negative else points.draw(modulus, *name)
+    number = points.draw(modulus, *points.variables.get(x, (x,)))
+    if not x.is_nonnegative and not x.is_negative:
+        return number
+    square = number * number % modulus
+    return square if x.is_nonnegative else modulus - square
 
 
 def _indexed(points: Points, x: Any, modulus: int) -> Numbers:
@@ -318,14 +312,14 @@ def _extreme(points: Points, x: Any, modulus: int) -> Numbers:
     return points.value((first + second + direction * Abs(first - second)) / 2, modulus)
 
 
-def _at_whole(points: Points, x: Any, modulus: int) -> Numbers:
-    """Γ, factorials and binomials at numbers that they have a closed value at."""
-    at = points.with_numbers(x)
-    return _function(points, x, modulus) if at.has(x.func) else points.value(at, modulus)
-
-
 def _function(points: Points, x: Any, modulus: int) -> Numbers:
-    """A function of which nothing is known but that equal arguments give equal values."""
+    """A function of which nothing is known but that equal arguments give equal values.
+
+    Γ, factorials and binomials have closed values at whole numbers.
+    """
+    at = points.with_numbers(x) if isinstance(x, sympy.gamma | sympy.factorial | sympy.binomial) else x
+    if not at.has(x.func):
+        return points.value(at, modulus)
     return points.draw(modulus, x.func.__name__, *(points.value(part, P) for part in x.args))
 
 
@@ -334,22 +328,6 @@ def _largest(points: Points, x: Any, modulus: int) -> Numbers:
     size = points.whole(range_of(of, index))
     values = points.along(of, index, 1, size, P) + np.zeros((size, *(1,) * points.depth), np.uint64)
     return points.draw(modulus, "Largest", *np.sort(values, axis=0))
-
-
-def _delta(points: Points, x: Any, modulus: int) -> Numbers:
-    first, second = (points.value(part, modulus) for part in x.args)
-    return np.asarray(np.equal(first, second), np.uint64)
-
-
-def _imaginary(points: Points, x: Any, modulus: int) -> Numbers:
-    """Of i, any number, in exponents only: a line that needs i² = -1 is not decided."""
-    if modulus == P:
-        raise Undecided("i has exact arithmetic in exponents only")
-    return points.draw(Q, x)
-
-
-def _rewritten(kind: Any) -> Callable[[Any, Any, int], Numbers]:
-    return lambda points, x, modulus: points.value(x.rewrite(kind), modulus)
 
 
 RULES: dict[Any, Callable[[Any, Any, int], Numbers]] = {
@@ -367,16 +345,21 @@ RULES: dict[Any, Callable[[Any, Any, int], Numbers]] = {
     log: _log,
     sympy.Integral: _integral,
     **dict.fromkeys((sympy.sin, sympy.cos), _angle),
-    **dict.fromkeys((sympy.tanh, sympy.sinh, sympy.cosh), _rewritten(exp)),
-    sympy.tan: _rewritten(sympy.cos),
-    sympy.erfc: _rewritten(sympy.erf),
+    **dict.fromkeys(
+        (sympy.tanh, sympy.sinh, sympy.cosh, sympy.erfc),
+        lambda points, x, modulus: points.value(
+            x.rewrite(sympy.erf if isinstance(x, sympy.erfc) else exp), modulus
+        ),
+    ),
     **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
     **dict.fromkeys((sympy.Max, sympy.Min), _extreme),
-    **dict.fromkeys((sympy.gamma, sympy.factorial, sympy.binomial), _at_whole),
-    sympy.KroneckerDelta: _delta,
+    sympy.KroneckerDelta: lambda points, x, modulus: np.asarray(
+        np.equal(*(points.value(part, modulus) for part in x.args)), np.uint64
+    ),
     Largest: _largest,
     type(S.Pi): lambda points, x, modulus: points.draw_square(modulus, x),
-    type(S.ImaginaryUnit): _imaginary,
+    # Of i that it is any number: what needs i² = -1 is not seen.
+    type(S.ImaginaryUnit): lambda points, x, modulus: points.draw(modulus, x),
     sympy.Function: _function,
 }
 """How each kind of part is evaluated; a kind that is not here takes the rule of its nearest base class."""
