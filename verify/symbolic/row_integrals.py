@@ -84,7 +84,7 @@ def mean_product(
         return Approximation(0.0, 0.0)
 
     def terms(rule: _TrapezoidRule) -> Array:
-        product = rule.others(keys - different)
+        product = np.exp((keys - different) * rule.log_psi)
         for pair in exponents:
             product = product * rule.phi(*pair)
         # The derivative of 1/Z^k with respect to k brings out -ln Z.
@@ -136,22 +136,20 @@ def mean_largest_weight(keys: int, deviation: float) -> Approximation:
     Given it the others are independent and smaller by y, so that E max p is n times the integral over t and m
     of e^(-t)·φ(m)·[∫_0^∞ φ(m - y)·exp(-t·e^(-y)) dy]^(n-1). For a few dozen keys at most.
     """
-    values = [_largest_weight(keys, deviation, fineness) for fineness in (1.3, 1.0)]
+    values, unit = [], math.sqrt(2 * math.pi)
+    for fineness in (1.3, 1.0):
+        step = 0.3 / fineness
+        u = np.arange(-36.0, 4.0, step)
+        tops, top_weights = legendre(-7.0, 8.0, round(48 * fineness))
+        # By how much the others are smaller; a score smaller by more than the edge adds nothing to the sum.
+        edge = min(45.0, 15 * deviation)
+        gaps, gap_weights = legendre(0.0, edge, round(90 * fineness))
+        kernel = np.exp(-np.exp(u[:, None] - gaps)) * gap_weights
+        density = np.exp(-((tops - gaps[:, None] / deviation) ** 2) / 2) / (unit * deviation)
+        others = (kernel @ density + scipy.special.ndtr(tops - edge / deviation)) ** (keys - 1)
+        of_top = top_weights * np.exp(-(tops**2) / 2) / unit
+        values.append(float(keys * step * np.exp(u - np.exp(u)) @ others @ of_top))
     return Approximation(values[0], abs(values[0] - values[1]) + _ROUNDING)
-
-
-def _largest_weight(keys: int, deviation: float, fineness: float) -> float:
-    step = 0.3 / fineness
-    u = np.arange(-36.0, 4.0, step)
-    tops, top_weights = legendre(-7.0, 8.0, round(48 * fineness))
-    # By how much the others are smaller; a score smaller by more than the edge adds nothing to the sum.
-    edge = min(45.0, 15 * deviation)
-    gaps, gap_weights = legendre(0.0, edge, round(90 * fineness))
-    kernel = np.exp(-np.exp(u[:, None] - gaps)) * gap_weights
-    density = np.exp(-((tops - gaps[:, None] / deviation) ** 2) / 2) / (math.sqrt(2 * math.pi) * deviation)
-    others = (kernel @ density + scipy.special.ndtr(tops - edge / deviation)) ** (keys - 1)
-    of_top = top_weights * np.exp(-(tops**2) / 2) / math.sqrt(2 * math.pi)
-    return float(keys * step * np.exp(u - np.exp(u)) @ others @ of_top)
 
 
 def over_lengths(
@@ -166,24 +164,16 @@ def over_lengths(
     Given the query, its scores with standard normal keys are independent and normal with that deviation. The
     error counts how far the last two rules lie apart, which is ``within`` of the value if they converge.
     """
-    fine = _by_nodes(mean, keys, dimension, scale, _NODES[0])
-    for count in _NODES[1:]:
-        coarse, fine = fine, _by_nodes(mean, keys, dimension, scale, count)
+    fine, apart = Approximation(math.inf, 0.0), math.inf
+    for count in _NODES:
+        coarse, fine = fine, Approximation(0.0, 0.0)
+        for length, weight in zip(*of_lengths(dimension, count), strict=True):
+            if weight > _UNSEEN:
+                fine += mean(keys, scale * float(length)).times(float(weight))
         apart = abs(fine.value - coarse.value)
         if apart <= within * abs(fine.value):
             break
     return Approximation(fine.value, fine.error + apart)
-
-
-def _by_nodes(
-    mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float, count: int
-) -> Approximation:
-    parts = (
-        mean(keys, scale * float(length)).times(float(weight))
-        for length, weight in zip(*of_lengths(dimension, count), strict=True)
-        if weight > _UNSEEN
-    )
-    return sum(parts, Approximation(0.0, 0.0))
 
 
 # ---- Gauss's rules: so few nodes integrate polynomials of nearly twice as high a degree exactly -----------
@@ -258,7 +248,6 @@ class _TrapezoidRule:
         self._v = self.step * np.arange(first - half, last + half + 1)
         self._exp_v = np.exp(self._v)
         self._phi: dict[tuple[int, int], Array] = {}
-        self._others: dict[int, Array] = {}
 
     def phi(self, weight: int, score: int) -> Array:
         """Return φ at the points u, for the exponents of a key's weight and score."""
@@ -266,12 +255,6 @@ class _TrapezoidRule:
             kernel = np.exp(weight * self._v - self._exp_v)
             self._phi[weight, score] = self._smoothed(kernel, score)
         return self._phi[weight, score]
-
-    def others(self, keys: int) -> Array:
-        """Return the power of ψ for that many keys at the points u."""
-        if keys not in self._others:
-            self._others[keys] = np.exp(keys * self.log_psi)
-        return self._others[keys]
 
     @cached_property
     def log_psi(self) -> Array:
@@ -286,17 +269,15 @@ class _TrapezoidRule:
         return np.correlate(kernel, weights, "valid")
 
 
-@lru_cache(maxsize=512)  # a query's lengths are those of other means over it, and of other numbers of keys
-def _rule(deviation: float, step: float, reach: float) -> _TrapezoidRule:
-    return _TrapezoidRule(deviation, step, reach)
+# A query's lengths are those of other means over it, and of other numbers of keys.
+_rule = lru_cache(maxsize=512)(_TrapezoidRule)
 
 
 def _integrated(terms: Callable[[_TrapezoidRule], Array], deviation: float) -> Approximation:
     """Return ∫ terms du by the rule that counts, with the error that the other rule shows."""
     with np.errstate(over="ignore", under="ignore"):
         rules = [_rule(deviation, step, reach) for step, reach in _RULES]
-        both = [(terms(rule), rule.step) for rule in rules]
-    return _compared(*both)
+        return _compared(*((terms(rule), rule.step) for rule in rules))
 
 
 def _compared(fine: tuple[Array, float], coarse: tuple[Array, float]) -> Approximation:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import Add, Dummy, Function, Indexed, Poly, PolynomialError, S, Sum, expand, log, symbols
@@ -20,10 +20,7 @@ from sympy.core.function import AppliedUndef
 from verify.errors import ClaimError
 from verify.symbolic.row_integrals import Approximation, Exponents, legendre, mean_largest
 from verify.symbolic.row_integrals import mean_largest_weight, mean_log_total, mean_product
-from verify.symbolic.vocabulary import Entropy, Largest, LogSumExp, Softmax, families_of, n, range_of
-
-if TYPE_CHECKING:
-    from verify.symbolic.evaluation import Evaluation
+from verify.symbolic.vocabulary import Entropy, Largest, LogSumExp, Softmax, n, range_of
 
 MOST_KEYS = 2_000_000
 """The most keys of a long row of whose weights a mean is taken; the largest score may be of any number."""
@@ -35,26 +32,6 @@ Term = tuple[Any, Exponents, Exponents, Any]
 """A coefficient; exponents of weight and score for each free key, and for each sum; the remaining factor."""
 
 
-def mean_in_long_row(x: Any, point: Evaluation) -> float:
-    """Return a mean over a row of scores at a point.
-
-    Raises:
-        ValueError: scores are not those of one family, centred and normal, or it is not known well enough.
-        ClaimError: no one-dimensional integral is known for it.
-    """
-    (family,) = families_of(x)
-    law, (_, size, terms) = point.laws[family], _terms(x)
-    if not law.normal or law.centres[0]:
-        raise ValueError("other scores")
-    of_scores = all(isinstance(other, Largest) and not other.has(Softmax) for *_, other in terms)
-    if not of_scores and point.whole(size) > MOST_KEYS:
-        raise ValueError("too many keys")
-    mean = mean_over_row(x, lambda part: float(point.value(part)), law.spreads[0])
-    if not mean.error <= 1e-9 * max(abs(mean.value), 1):
-        raise ValueError("it is not known well enough")
-    return mean.value
-
-
 def mean_over_row(x: Any, number: Callable[[Any], float], unit: float = 1.0) -> Approximation:
     """Return the mean of an expression over independent normal scores.
 
@@ -64,15 +41,20 @@ def mean_over_row(x: Any, number: Callable[[Any], float], unit: float = 1.0) -> 
         unit: The standard deviation of ``s[a, j]``.
 
     Raises:
-        ClaimError: no one-dimensional integral is known for it.
+        ClaimError: no one-dimensional integral is known for it, or there are too many keys.
     """
     scale, size, terms = _terms(x)
     factor_of_score, keys = number(scale), round(number(size))
     deviation, total = unit * abs(factor_of_score), Approximation(0.0, 0.0)
+    of_scores = all(isinstance(other, Largest) and not other.has(Softmax) for *_, other in terms)
+    if not of_scores and keys > MOST_KEYS:
+        raise ClaimError(f"weights of more than {MOST_KEYS} keys are not integrated")
     for coefficient, free, summed, other in terms:
         factor = number(coefficient)
         if isinstance(other, Largest) and isinstance(other.args[0], Softmax):
-            total += _largest_weight(keys, deviation).times(factor)
+            # Of two keys the gap of their scores is normal.
+            largest = mean_largest_weight(keys, deviation) if keys > 2 else _larger_weight(deviation)
+            total += largest.times(factor)
         elif isinstance(other, Largest):
             total += mean_largest(keys).times(factor * unit * abs(number(_scale(other.args[0]))))
         else:
@@ -91,17 +73,14 @@ def mean_over_row(x: Any, number: Callable[[Any], float], unit: float = 1.0) -> 
 
 
 @cache
-def _largest_weight(keys: int, deviation: float) -> Approximation:
-    """Return the mean of the largest weight; of two keys by the gap of their scores, which is normal."""
-    if keys > 2:
-        return mean_largest_weight(keys, deviation)
-
-    def mean(count: int) -> float:
+def _larger_weight(deviation: float) -> Approximation:
+    """Return the mean of the larger of two weights, by the gap of their scores, which is normal."""
+    means = []
+    for count in (160, 120):
         gap, weights = legendre(0.0, min(60.0, 15 * deviation), count)
         density = np.exp(-((gap / deviation) ** 2) / 4) / (deviation * math.sqrt(math.pi))
-        return 1 - float(density / (1 + np.exp(gap)) @ weights)
-
-    return Approximation(mean(160), abs(mean(160) - mean(120)))
+        means.append(1 - float(density / (1 + np.exp(gap)) @ weights))
+    return Approximation(means[0], abs(means[0] - means[1]))
 
 
 @cache
