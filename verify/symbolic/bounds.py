@@ -8,44 +8,25 @@ and integrated where it is put in, and needs no step of its own for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from sympy import Add, Derivative, Dummy, Eq, Indexed, IndexedBase, Integral, Limit, Max, Min, Mul, Pow
 from sympy import S, Subs, Sum, Tuple, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import StepError
 from verify.symbolic.chains import Chain, LineCheck, Relation
-from verify.symbolic.modular import decide_equality
 from verify.symbolic.evaluation import derived
+from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
-from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, Laws, LogSumExp, Softmax, as_drawn
-from verify.symbolic.vocabulary import families_of, free_indices, range_of
+from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, Laws, LogSumExp, Softmax, StepError
+from verify.symbolic.vocabulary import as_drawn, families_of, free_indices, range_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 
 _TURNED: dict[Relation, Relation] = {"≤": "≥", "≥": "≤", "<": ">", ">": "<", "=": "=", "~": "~", "⇔": "⇔"}
-
-
-def _by_excess(relations: str, excess: Any, given: tuple[Any, ...], laws: Laws | None) -> LineCheck:
-    def compare(before: Any, after: Any, relation: Relation) -> None:
-        less, more = (before, after) if relation in "≤<" else (after, before)
-        try:
-            decide_equality(more - less, as_drawn(excess), laws)
-        except StepError as error:
-            raise StepError(f"the lines do not differ by the stated excess {excess}: {error}") from error
-        if not Signs(given).nonnegative(excess, strict=relation in "<>"):
-            wanted = "positive" if relation in "<>" else "not negative"
-            raise StepError(
-                f"it is not visible that the excess {excess} is {wanted}; write it in squares, weights, "
-                "1 less a weight, … or state what it needs as given=(…)"
-            )
-
-    words = "what one side has more is not negative"
-    return LineCheck(compare=compare, words=words, relations=relations, given=given, laws=laws)
 
 
 def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
@@ -60,12 +41,27 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
         >>> Line(E(Largest(s[a, j], j)), "No average exceeds the largest",
         ...      at_most(E(over_keys(Softmax(s[a, j], j) * (Largest(s[a, l], l) - s[a, j])))), "≤")
     """
-    return _by_excess("≤<", sympify(excess), given, laws)
+
+    def compare(before: Any, after: Any, relation: Relation) -> None:
+        less, more = (before, after) if relation in "≤<" else (after, before)
+        try:
+            decide_equality(more - less, as_drawn(sympify(excess)), laws)
+        except StepError as error:
+            raise StepError(f"the lines do not differ by the stated excess {excess}: {error}") from error
+        if not Signs(given).nonnegative(excess, strict=relation in "<>"):
+            wanted = "positive" if relation in "<>" else "not negative"
+            raise StepError(
+                f"it is not visible that the excess {excess} is {wanted}; write it in squares, weights, "
+                "1 less a weight, … or state what it needs as given=(…)"
+            )
+
+    words = "what one side has more is not negative"
+    return LineCheck(compare=compare, words=words, relations="≤<", given=given, laws=laws)
 
 
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
     """Decide that the line before is at least this line, smaller by the ``excess``; else as ``at_most``."""
-    return _by_excess("≥>", sympify(excess), given, laws)
+    return replace(at_most(excess, given=given, laws=laws), relations="≥>")
 
 
 def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -117,14 +113,12 @@ def resting_on(*chains: Chain) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
 class _PutIn:
     """An established chain, put into a line at values of its symbols."""
 
-    chain: Chain
-    at: Mapping[Any, Any]
-    given: tuple[Any, ...]
-    words: str
+    def __init__(self, chain: Chain, at: Mapping[Any, Any], given: tuple[Any, ...], words: str) -> None:
+        self.chain, self.at, self.given, self.words = chain, at, given, words
+        self.there = [put_in(condition, at) for condition in chain.given]
 
     def compare(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line before comes to this line with the chain put in."""
@@ -145,12 +139,6 @@ class _PutIn:
                     # What is written nowhere says less than what does not follow.
                     problem = min(problem, backwards, key=lambda text: text.startswith("no part"))
                     raise StepError(f"{self.words}: {problem}")
-
-    @property
-    def _conditions(self) -> tuple[Any, ...]:
-        """The inequalities under which the chain holds, at the values that are put in."""
-        there = (put_in(condition, self.at) for condition in self.chain.given)
-        return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
 
     def _averaged(self) -> tuple[Any, Any]:
         """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
@@ -191,8 +179,7 @@ class _PutIn:
             for word, holds in demands.items():
                 if not holds:
                     raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
-        for condition in self.chain.given:
-            there = put_in(condition, self.at)
+        for condition, there in zip(self.chain.given, self.there, strict=True):
             shown = there in {condition, S.true} or (
                 isinstance(there, INEQUALITIES)
                 and signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
@@ -205,27 +192,47 @@ class _PutIn:
     ) -> str:
         """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
         # The hole has the signs that both sides have, so that slopes in it are as visible as in them.
-        signs = Signs((*self.given, *self._conditions))
+        signs = Signs((*self.given, *(x for x in self.there if isinstance(x, INEQUALITIES))))
         hole = Dummy(
             "X",
             real=(signs.real(old) and signs.real(new)) or None,
             positive=(signs.positive(old) and signs.positive(new)) or None,
             nonnegative=(signs.nonnegative(old) and signs.nonnegative(new)) or None,
         )
-        for opened in _openings(before, old, hole, is_equation=kind == "="):
-            if equal(opened.xreplace({hole: new}), after):
-                return self._running(before, old) or _related(opened, hole, kind, relation, signs)
-        written = replaced(before, old, new)
-        if written == before or (old.is_number and kind != "="):
-            return f"no part of the line is written as {old}"
-        return f"put in for {old}, it gives {written}, which is not this line"
+        # The hole is where ``old`` stands; where that is written nowhere, x is also (x/old)·old, and for sums
+        # (x - old) + old.
+        opened = replaced(before, old, hole) if kind == "=" or not old.is_number else before
+        ways = [opened] if opened.has(hole) else []
+        if not ways or kind != "=":
+            if equal(before, old):
+                ways.append(hole)
+            elif not (old.is_number or before.is_number):
+                ways += [before / old * hole, before * old / hole]
+                ways += [before - old + hole, before + old - hole] * (before.is_Add or old.is_Add)
+        opened = next((way for way in ways if equal(way.xreplace({hole: new}), after)), None)
+        if opened is None:
+            written = replaced(before, old, new)
+            if written == before or (old.is_number and kind != "="):
+                return f"no part of the line is written as {old}"
+            return f"put in for {old}, it gives {written}, which is not this line"
+        if over_others := self._running(before, old):
+            return over_others
+        if kind in "=⇔~" or relation in "⇔~":
+            is_same = kind == relation and (kind == "=" or opened == hole)
+            return "" if is_same else f"it shows {kind}, so the line does not follow with {relation}"
+        way = slope(opened, hole, signs, strict=relation in "<>")
+        if way == 0:
+            return f"a bound is put in where it is not visible that {opened} goes one way in {hole}"
+        follows = kind if way > 0 else _TURNED[kind]
+        is_given = relation in {follows, {"<": "≤", ">": "≥"}.get(follows)}
+        return "" if is_given else f"put in there the bound gives {follows}, not {relation}"
 
     def _running(self, line: Any, old: Any) -> str:
         """Return why the chain does not hold for all that a sum or an integral around it runs over."""
         around = [part for part in line.atoms(Sum, Integral) if replaced(part, old, S.Zero) != part]
         limits = [limit for part in around for limit in part.limits]
         signs = Signs(self.given).within(limits)
-        for condition in self._conditions:
+        for condition in (x for x in self.there if isinstance(x, INEQUALITIES)):
             # At an end alone an integral does not mind.
             strict = condition.rel_op in "<>" and any(isinstance(part, Sum) for part in around)
             runs = condition.free_symbols & {limit[0] for limit in limits}
@@ -251,41 +258,6 @@ def require_holding(chain: Chain) -> None:
         if not line.holds:
             name = chain.title or chain.name or "the earlier chain"
             raise StepError(f"{name} does not hold in its line {number}: {line.problem}")
-
-
-def _openings(x: Any, old: Any, hole: Any, *, is_equation: bool) -> Iterator[Any]:
-    """Yield ways to write an expression with a hole for ``old``: where it stands, by a quotient or a sum."""
-    opened = replaced(x, old, hole) if is_equation or not old.is_number else x
-    if opened.has(hole):
-        yield opened
-        if is_equation:
-            return
-    if equal(x, old):
-        yield hole
-    # Where it is written nowhere, x is also (x/old)·old, and for sums (x - old) + old.
-    elif not (old.is_number or x.is_number):
-        yield from (x / old * hole, x * old / hole)
-        if isinstance(x, Add) or isinstance(old, Add):
-            yield from (x - old + hole, x + old - hole)
-
-
-def _related(opened: Any, hole: Any, kind: Relation, relation: Relation, signs: Signs) -> str:
-    """Return why a line does not follow with this relation from ``kind`` put in for the hole; else empty."""
-    if kind == "=" or "⇔" in (kind, relation):
-        is_same = kind == relation and (kind == "=" or opened == hole)
-        return "" if is_same else f"it shows {kind}, so the line does not follow with {relation}"
-    if "~" in (kind, relation):
-        power = opened.as_independent(hole, as_Add=False)[1]
-        alone = power == hole or (isinstance(power, Pow) and power.base == hole and not power.exp.has(hole))
-        if kind == relation and alone:
-            return ""
-        return "a leading term is no equal: put it in as a factor, and relate the line by ~"
-    way = slope(opened, hole, signs, strict=relation in "<>")
-    if way == 0:
-        return f"a bound is put in where it is not visible that {opened} goes one way in {hole}"
-    follows = kind if way > 0 else _TURNED[kind]
-    weaker = {"<": "≤", ">": "≥"}.get(follows)
-    return "" if relation in {follows, weaker} else f"put in there the bound gives {follows}, not {relation}"
 
 
 def equal(before: Any, after: Any) -> bool:
