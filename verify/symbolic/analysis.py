@@ -12,23 +12,22 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import mpmath
-from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Indexed, Integral, Limit, Mul, Piecewise, Poly
-from sympy import Pow, Rational
-from sympy import S, Subs, Sum, Tuple, cancel, cos, degree, exp, expand, lambdify, log, oo, pi
+from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Indexed, Integral, Limit, Mul, Piecewise, Poly, Pow
+from sympy import Rational, S, Subs, Sum, Tuple, cancel, cos, degree, exp, expand, lambdify, log, oo, pi
 from sympy import preorder_traversal, simplify, sin, sqrt, tanh
 from sympy import limit as sympy_limit
 
 from verify.symbolic.bounds import equal, put_in, require_holding, resting_on, slope
 from verify.symbolic.chains import Chain, LineCheck, Relation
-from verify.symbolic.modular import decide_equality
 from verify.symbolic.evaluation import derived, differentiated
+from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
-from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Law, Laws, Named, StepError, definition
+from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Laws, Named, StepError, definition
 from verify.symbolic.vocabulary import families_of
 
-POINTS = 3
-"""At how many points of their parameters numbers are compared."""
+POINTS, DIGITS = 3, 30
+"""At how many points of their parameters numbers are compared, and to how many digits."""
 
 CONDITION_POINTS = 40
 """At how many points a condition of SymPy's is asked."""
@@ -121,14 +120,13 @@ def _integrated(side: Any, given: tuple[Any, ...]) -> Any:
     return side.xreplace(values)
 
 
-def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
+def numerically() -> LineCheck:
     """Decide that the lines are the same numbers at several points; for integrals."""
 
     def compare(before: Any, after: Any, _: Relation) -> None:
-        _agree(before, after, given, digits)
+        _agree(before, after, (), DIGITS)
 
-    words = f"equal to {digits} digits at {POINTS} points"
-    return LineCheck(compare=compare, words=words, given=given, is_exact=False)
+    return LineCheck(compare=compare, words=f"equal to {DIGITS} digits at {POINTS} points", is_exact=False)
 
 
 def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -152,7 +150,7 @@ def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
     return _carried_out((Limit,), "limit", carried_out, given)
 
 
-def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
+def derivative() -> LineCheck:
     """Decide that the lines are equal once each ``Derivative``, also at a point (``Subs``), is carried out.
 
     Example:
@@ -166,11 +164,11 @@ def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
         slopes = differentiated(x)
         return slopes.doit() if slopes.has(*kinds) else slopes
 
-    return _carried_out(kinds, "differentiation", carried_out, given)
+    return _carried_out(kinds, "differentiation", carried_out)
 
 
 def _carried_out(
-    kinds: tuple[Any, ...], words: str, carry_out: Callable[[Any], Any], given: tuple[Any, ...]
+    kinds: tuple[Any, ...], words: str, carry_out: Callable[[Any], Any], given: tuple[Any, ...] = ()
 ) -> LineCheck:
     def compare(before: Any, after: Any, _: Relation) -> None:
         if not before.has(*kinds) and not after.has(*kinds):
@@ -205,8 +203,17 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
             raise StepError(f"{mean} has components of {next(iter(left))} left; give each a variable")
         for component, variable in variables.items():
             if x.has(signed[variable]):
-                x = _over(x, signed[variable], variable, _density(component.base, laws.get(component.base)))
+                x = _over(x, signed[variable], variable, density_of(component.base))
         return x
+
+    def density_of(base: Any) -> Callable[[Any], Any]:
+        law = laws.get(base)
+        if law is not None and law.density:
+            return law.density
+        if law is None or not is_normal(law):
+            raise StepError(f"{base} is not normal, and no density is given; say so in the laws")
+        centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
+        return lambda y: exp(-((y - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
 
     def compare(before: Any, after: Any, _: Relation) -> None:
         written = definition(before).replace(lambda part: isinstance(part, E), over_densities)
@@ -214,15 +221,6 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
             raise StepError(f"with the densities put in it is {written}, which is not this line")
 
     return LineCheck(compare=compare, words="the density put in", laws=laws)
-
-
-def _density(base: Any, law: Law | None) -> Callable[[Any], Any]:
-    if law is not None and law.density:
-        return law.density
-    if law is None or not is_normal(law):
-        raise StepError(f"{base} is not normal, and no density is given; say so in the laws")
-    centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
-    return lambda y: exp(-((y - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
 
 
 def _over(x: Any, signed: Any, variable: Any, density: Any) -> Any:
@@ -240,15 +238,15 @@ def _over(x: Any, signed: Any, variable: Any, density: Any) -> Any:
     return Integral(2 * x.xreplace({signed: variable}) * density(variable), (variable, 0, oo))
 
 
-def leading(variable: Any, to: Any = oo) -> LineCheck:
-    """Decide that this line is the leading term of the line before as a variable tends ``to``, written ~."""
+def leading(variable: Any) -> LineCheck:
+    """Decide that this line is the leading term of the line before as a variable grows, written ~."""
 
     def compare(before: Any, after: Any, _: Relation) -> None:
         if before == 0 or after == 0:
             raise StepError("0 has no leading term")
-        value = _tends(before / after, variable, to)
+        value = _tends(before / after, variable, oo)
         if value != 1:
-            raise StepError(f"before/after tends to {value}, not to 1, as {variable} tends to {to}")
+            raise StepError(f"before/after tends to {value}, not to 1, as {variable} grows")
 
     return LineCheck(compare=compare, words="the quotient tends to 1", relations="~")
 
@@ -259,11 +257,15 @@ def between(lower: Chain, upper: Chain) -> LineCheck:
     # The chains' own conditions hold in the limit: that is checked below.
     in_the_end = (*lower.stated, *upper.stated)
     assumed = tuple(x for x in rests.pop("assumed") if x not in in_the_end)
+    moments = [moment for law in (rests["laws"] or {}).values() for moment in law.raw]
 
     def compare(before: Any, after: Any, _: Relation) -> None:
         if not isinstance(before, Limit):
             raise StepError("the line before has to be a Limit, of what lies between the bounds")
         quantity, variable, to, _ = before.args
+        # A sum over a range, such as softmax, depends on the range's size, which is not written there.
+        sized = (variable, *((Dot, Named, *BINDERS) if variable.is_integer else ()))
+        moves, signs = any(moment.has(variable) for moment in moments), Signs()
         for chain, relations, side in ((lower, "≥>", "below"), (upper, "≤<", "above")):
             require_holding(chain)
             turned = chain.relation in "≤≥<>" and chain.relation not in relations
@@ -276,24 +278,15 @@ def between(lower: Chain, upper: Chain) -> LineCheck:
                 gap = condition.gts - condition.lts
                 if variable in condition.free_symbols and not _tends(gap, variable, to).is_extended_positive:
                     raise StepError(f"that {condition} holds in the end is not visible")
-            means = _constant_means(end, variable, rests["laws"])
+            # A mean that does not depend on the variable, not as a size either, is a number in the limit.
+            constant = (mean for mean in end.atoms(E) if not (moves or mean.has(*sized)))
+            means = {x: Dummy("E", real=True, positive=signs.positive(x) or None) for x in constant}
             value = _tends(end.xreplace(means), variable, to)
             if not equal(value, after.xreplace(means)):
                 raise StepError(f"the bound from {side} tends to {value}, not to {after}")
 
-    return LineCheck(
-        compare=compare, words="it lies between two bounds that tend there", assumed=assumed, **rests
-    )
-
-
-def _constant_means(end: Any, variable: Any, laws: Laws | None) -> dict[Any, Any]:
-    """Return symbols for means in a bound that do not depend on a variable, not as a size either."""
-    if any(moment.has(variable) for law in (laws or {}).values() for moment in law.raw):
-        return {}
-    # A sum over a range, such as softmax, depends on the range's size, which is not written there.
-    signs, sized = Signs(), (variable, *((Dot, Named, *BINDERS) if variable.is_integer else ()))
-    means = [mean for mean in end.atoms(E) if not mean.has(*sized)]
-    return {mean: Dummy("E", real=True, positive=signs.positive(mean) or None) for mean in means}
+    words = "it lies between two bounds that tend there"
+    return LineCheck(compare=compare, words=words, assumed=assumed, **rests)
 
 
 def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -308,32 +301,25 @@ def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCh
     def compare(before: Any, after: Any, _: Relation) -> None:
         if not isinstance(before, Eq) or not isinstance(after, Eq):
             raise StepError("this check is for two equations, related by ⇔")
-        signs, gap = Signs(given), before.lhs - before.rhs
-        if solved_for is not None:
-            _solve(gap, solved_for, after, signs)
+        signs, gap, (symbol, value) = Signs(given), before.lhs - before.rhs, after.args
+        if solved_for is None:
+            other = symbol - value
+            quotient = cancel(expand(gap) / expand(other))
+            if not equal(quotient * other, gap) or signs.sign(quotient, strict=True) == 0:
+                gaps = "the gaps between their sides"
+                raise StepError(f"{gaps} have the quotient {quotient}, which may be 0 or infinite")
             return
-        other = after.lhs - after.rhs
-        quotient = cancel(expand(gap) / expand(other))
-        if not equal(quotient * other, gap) or signs.sign(quotient, strict=True) == 0:
-            raise StepError(
-                f"the gaps between their sides have the quotient {quotient}, which may be 0 or infinite"
-            )
+        if symbol != solved_for or value.has(symbol):
+            raise StepError(f"solved for {solved_for}, the line reads {solved_for} = …")
+        if (symbol.is_positive and not signs.positive(value)) or (symbol.is_real and not signs.real(value)):
+            raise StepError(f"that {value} is a value that {symbol} may have is not visible")
+        if not equal(gap.xreplace({symbol: value}), S.Zero):
+            raise StepError(f"{value} does not solve it")
+        # A gap that vanishes there and only rises, or only falls, vanishes nowhere else.
+        if slope(gap, symbol, signs, strict=True) == 0:
+            raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
 
     return LineCheck(compare=compare, words="equivalent equations", relations="⇔", given=given)
-
-
-def _solve(gap: Any, symbol: Any, after: Any, signs: Signs) -> None:
-    """Raise StepError where a gap does not vanish at the solution, or does not go one way."""
-    value = after.rhs
-    if after.lhs != symbol or value.has(symbol):
-        raise StepError(f"solved for {symbol}, the line reads {symbol} = …")
-    if (symbol.is_positive and not signs.positive(value)) or (symbol.is_real and not signs.real(value)):
-        raise StepError(f"that {value} is a value that {symbol} may have is not visible")
-    if not equal(gap.xreplace({symbol: value}), S.Zero):
-        raise StepError(f"{value} does not solve it")
-    # A gap that vanishes there and only rises, or only falls, vanishes nowhere else.
-    if slope(gap, symbol, signs, strict=True) == 0:
-        raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
 
 
 # ---- shared by these checks ------------------------------------------------------------------------------
@@ -409,28 +395,22 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
 
 
 def number_of(x: Any) -> Any:
-    """Return an expression without symbols as a number, integrals by quadrature.
+    """Return an expression without symbols as a number, integrals by tanh-sinh quadrature.
 
     It has as many digits as mpmath works with, less about ten.
     """
-    parts = {part: Dummy(f"h{place}") for place, part in enumerate(outermost(x, Integral))}
-    values = map(_quadrature, parts)
-    return mpmath.mpmathify(lambdify(list(parts.values()), x.xreplace(parts), "mpmath")(*values))
-
-
-def _quadrature(integral: Any) -> Any:
-    """Return the number that an integral is, by tanh-sinh quadrature at two precisions."""
-    *inner, (variable, low, high) = integral.limits
-    x = Integral(integral.function, *inner) if inner else integral.function
-    function: Any = lambdify([variable], x, "mpmath")
-    if x.has(Integral):
-        function = lambda place: number_of(x.xreplace({variable: Float(place, mpmath.mp.dps)}))  # noqa: E731
-    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or number_of(end) for end in (low, high)]
-    middle = [mpmath.mpf(0)] if ends[0] == -mpmath.inf and ends[1] == mpmath.inf else []
-    # The real line is cut at 0, where functions of sizes have their kinks, and a ray a unit from its start.
-    cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
-    value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
-    if not error <= mpmath.mpf(10) ** (12 - mpmath.mp.dps) * (1 + abs(value)):
-        shown = integral.xreplace({number: Float(number, 3) for number in integral.atoms(Float)})
-        raise StepError(f"{shown} does not converge, or too slowly to be compared")
-    return value
+    names, values = {}, []
+    for integral in outermost(x, Integral):
+        (variable, low, high), names[integral] = integral.limits[0], Dummy()
+        if len(integral.limits) > 1 or integral.function.has(Integral):
+            raise StepError(f"{integral} is a double integral; carry out the inner one first")
+        ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or number_of(end) for end in (low, high)]
+        # The real line is cut at 0, where functions of sizes have their kinks, a ray a unit from its start.
+        cut = [mpmath.mpf(0) if low == -oo else ends[0] + 1] * (high == oo)
+        function = lambdify([variable], integral.function, "mpmath")
+        value, error = mpmath.quad(function, [ends[0], *cut, ends[1]], error=True, maxdegree=9)
+        if not error <= mpmath.mpf(10) ** (12 - mpmath.mp.dps) * (1 + abs(value)):
+            shown = integral.xreplace({number: Float(number, 3) for number in integral.atoms(Float)})
+            raise StepError(f"{shown} does not converge, or too slowly to be compared")
+        values.append(value)
+    return mpmath.mpmathify(lambdify(list(names.values()), x.xreplace(names), "mpmath")(*values))

@@ -21,7 +21,7 @@ from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.evaluation import derived
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
-from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, Laws, LogSumExp, Softmax, StepError
+from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, LogSumExp, Softmax, StepError
 from verify.symbolic.vocabulary import as_drawn, families_of, free_indices, range_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
@@ -29,13 +29,13 @@ _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 _TURNED: dict[Relation, Relation] = {"≤": "≥", "≥": "≤", "<": ">", ">": "<", "=": "=", "~": "~", "⇔": "⇔"}
 
 
-def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
+def at_most(excess: Any, *, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that the line before is at most this line, which is larger by the ``excess``.
 
     Args:
         excess: This line less the line before, written so that it is visibly not negative (for "<" positive).
         given: Inequalities between symbols that it needs, such as ``(n > 2,)`` or ``(Le(Abs(x[j]), M),)``.
-        laws: The laws of the families, where the difference is the excess only under them.
+
 
     Example:
         >>> Line(E(Largest(s[a, j], j)), "No average exceeds the largest",
@@ -45,7 +45,7 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
     def compare(before: Any, after: Any, relation: Relation) -> None:
         less, more = (before, after) if relation in "≤<" else (after, before)
         try:
-            decide_equality(more - less, as_drawn(sympify(excess)), laws)
+            decide_equality(more - less, as_drawn(excess))
         except StepError as error:
             raise StepError(f"the lines do not differ by the stated excess {excess}: {error}") from error
         if not Signs(given).nonnegative(excess, strict=relation in "<>"):
@@ -56,12 +56,12 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
             )
 
     words = "what one side has more is not negative"
-    return LineCheck(compare=compare, words=words, relations="≤<", given=given, laws=laws)
+    return LineCheck(compare=compare, words=words, relations="≤<", given=given)
 
 
-def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
+def at_least(excess: Any, *, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that the line before is at least this line, smaller by the ``excess``; else as ``at_most``."""
-    return replace(at_most(excess, given=given, laws=laws), relations="≥>")
+    return replace(at_most(excess, given=given), relations="≥>")
 
 
 def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:

@@ -27,13 +27,12 @@ THEOREMS: Mapping[str, Theorem] = {
 """Theorems that a line may cite by a short name; any other theorem is given as a ``Theorem``."""
 
 
-def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:
+def cited(theorem: str | Theorem, *, laws: Laws | None = None) -> LineCheck:
     """Take a line on the authority of a published theorem, which is printed with it.
 
     Args:
         theorem: Its short name in ``THEOREMS``, or a theorem that is not in this table.
         laws: The laws of the families that the line speaks of; the line is tried under them.
-        assumes: Conditions of the theorem that the line needs and a reader has to know, in words.
 
     Raises:
         ClaimError: there is no theorem of this name.
@@ -60,7 +59,6 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
         compare=compare,
         words=f"cited: {known.name}",
         relations=known.relations,
-        assumed=assumes,
         laws=laws,
         cites=(known,),
         is_exact=False,

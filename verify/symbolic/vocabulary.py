@@ -281,9 +281,9 @@ def over_components(x: Any) -> Any:
     return Sum(x, (i, 1, d))
 
 
-def squares(x: Any, key: Index = j) -> Expr:
+def squares(x: Any) -> Expr:
     """Return the sum of the squared weights of scores x."""
-    return over_keys(Softmax(x, key) ** 2, key)
+    return over_keys(Softmax(x, j) ** 2)
 
 
 @lru_cache(maxsize=65536)
