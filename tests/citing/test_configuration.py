@@ -35,44 +35,38 @@ def set_up(folder: Path, text: str) -> None:
     (folder / "pyproject.toml").write_text(f"[tool.sdpa-verify]\n{text}", encoding="utf-8")
 
 
-def quick(folder: Path) -> None:
-    """Leave a quick run in the folder where runs go."""
+def test_documents_are_compared_with_the_committed_results(project: Path, tool: Tool) -> None:
+    """Stale: 1, with file and line, and a diff. Fixed: 0, all current. From a folder below as well."""
+    stale, key = tool("check-docs"), "score-variance.slope:estimate|default"
+    assert stale.status == 1
+    assert f"docs/page.md:1: {key}: printed '7.25', now '" in stale.out
+    assert "docs/page.md: 1 quotation, 1 stale or wrong\ncompared with the results of seed 201" in stale.out
+    diff = tool("check-docs", "--diff")
+    assert diff.status == 1
+    assert diff.out.startswith("--- a/docs/page.md\n+++ b/docs/page.md\n@@ -1 +1 @@\n-It is")
+    page = project / "docs" / "page.md"
+    assert page.read_text(encoding="utf-8") == PAGE.format("7.25")
+    fixed = tool("check-docs", "--write")
+    assert (fixed.status, "docs/page.md: 1 quotation, 1 fixed" in fixed.out) == (0, True)
+    assert tool("check-docs").out.startswith("docs/page.md: 1 quotation, all current\n")
+    page.write_text("Of score-variance, the slope is 1.0003.\n", encoding="utf-8")
+    assert (tool("check-docs").status, tool("check-docs", "--strict").status) == (0, 1)
+
+
+def test_a_quick_run_has_to_be_named(project: Path, tool: Tool) -> None:
+    """As the last run it would make right documents stale; named, it is taken."""
     run = record()
     settings = run.run.settings.model_copy(update={"profile": "quick", "tolerance": 0.05})
     changed = run.model_copy(update={"run": run.run.model_copy(update={"settings": settings})}).sealed()
-    (folder / "reports").mkdir(exist_ok=True)
-    (folder / "reports" / "results.json").write_text(changed.to_json(), encoding="utf-8")
-
-
-def test_documents_are_held_against_the_committed_results(project: Path, tool: Tool) -> None:
-    """However many quick runs there were since; from a folder below as well."""
-    quick(project)
-    ended = tool("check-docs")
-    assert ended.status == 1
-    assert "page.md:1: score-variance.slope:estimate|default: printed '7.25'" in ended.out
-    assert "standard profile" in ended.out
-    assert tool("check-docs", "--write").status == 0
-    assert tool("check-docs").status == 0
+    (project / "reports").mkdir()
+    (project / "reports" / "results.json").write_text(changed.to_json(), encoding="utf-8")
     assert "standard" in tool("values", "run:profile").out
-
-
-def test_a_quick_run_that_was_not_named_is_refused(project: Path, tool: Tool) -> None:
-    """It would make right documents stale; named, it is taken."""
     set_up(project, "")
-    quick(project)
     ended = tool("check-docs", "docs")
     assert ended.status == 2
     assert "reports/results.json: is of a quick run" in ended.complaint
     assert "--results" in ended.complaint
     assert tool("check-docs", "docs", "--results", "reports/results.json").status == 1
-
-
-def test_a_diff_is_printed_and_nothing_written(project: Path, tool: Tool) -> None:
-    """With status 1 as long as anything is to be changed."""
-    ended = tool("check-docs", "--diff")
-    assert ended.status == 1
-    assert ended.out.startswith("--- a/docs/page.md\n+++ b/docs/page.md\n@@ -1 +1 @@\n-It is")
-    assert (project / "docs" / "page.md").read_text(encoding="utf-8") == PAGE.format("7.25")
 
 
 @pytest.mark.parametrize(

@@ -62,18 +62,13 @@ def test_values_are_shown_and_linked(project: Path) -> None:
         (f"It is <!-- verify: {KEY}|words -->7.25<!-- /verify -->.", "has no part 'words'"),
         (f"It is <!-- verify: {KEY}|default -->7.25<!-- /verify -->.", "printed '7.25', now '1.0003'"),
         (f"It is <!-- verify: {KEY} -->7.25.", "is not closed"),
+        ("", "results.json: cannot be read"),
     ],
 )
 def test_what_is_not_so_fails_the_build(project: Path, text: str, what: str) -> None:
-    """With file and line."""
+    """With file and line; missing results, before any page is read."""
+    if not text:
+        (project / "results.json").unlink()
     status, said, _ = build(project, text)
     assert status != 0
     assert what in said
-
-
-def test_missing_results_fail_the_build(project: Path) -> None:
-    """Before any page is read."""
-    (project / "results.json").unlink()
-    status, said, _ = build(project, "")
-    assert status != 0
-    assert "cannot be read" in said

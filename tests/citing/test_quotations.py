@@ -65,19 +65,14 @@ SPACES = {0xA0: " ", 0x202F: " "}
         ("k.c:estimate", "pm,.3f", "1.001 ± 0.001"),
         ("k.c", "pm,.1%", "(100.1 ± 0.1)%"),
         ("k.c", "interval95,.2f", "[0.99, 1.01]"),
-        ("k.c", "high,.2f", "1.01"),
-        ("k.s", ".11f", "0.00000000237"),
-        ("k.s", ".1e", "2.4×10⁻⁹"),
         ("k.t", ".1e", "1.0×10⁹"),
         ("k.c:draws", ".2g", "92 000 000"),
-        ("k.c:draws", ".2e", "9.24×10⁷"),
         ("k.c:level", ".3g", "99.4%"),
         ("k:digest", ".12", DIGEST[:12]),
         ("k.c", '"{low:.1f} to {high}, {estimate:.2g}"', "0.9 to 1.0039, 1.0"),
         ("k.c", '.0%,"{low}–{high}"', "99%–101%"),
         ("k.c:estimate", "error,.4f", "0.0006"),
         ("k.c", '"{pm:.3f} and **{high}**, {low}."', "1.001 ± 0.001 and **1.0039**, 0.9978."),
-        ("k.c", '.2f,"{low} < {estimate}"', "0.99 < 1.00"),
         ("k", '"**{text}**"', "**confirmed**"),
         ("run:good", '"{good} of {all} claims"', "57 of 59 claims"),
     ],
@@ -99,9 +94,7 @@ GLUED = (
     ("key", "form", "what"),
     [
         ("k.c", "digit=3", "has no part 'digit=3'; choose draws, error"),
-        ("k.c", "digits", "interval95, .*or default, .Nf, .Ne"),
         ("k.c", "", "no form ''; choose default"),
-        ("k.c", ".2g,.2f", "no form '.2g,.2f'; choose default"),
         ("k.c", "default,.2g", "no form"),
         ("k.c", '"{' + "x" * 500 + '}"', "no form"),
         ("k.c", '"{low:3}"', "no form '3'"),
@@ -112,7 +105,6 @@ GLUED = (
         ("k.c", "pm,.2f", "of which this leaves 0"),
         ("run:good", ".1%", "which .1% does not suit; choose default, .Nf"),
         ("k.c:sure", ".2g", "does not suit; choose default, "),
-        ("k", ".2g", "does not suit"),
         ("k.s", ".2f", "of which this leaves 0; ask for more digits"),
         ("k:digest", ".11", "11 digits of a digest; give 12 to 64"),
     ],
@@ -166,12 +158,10 @@ def test_each_language_has_its_markup(language: Language, text: str) -> None:
     ("key", "text"),
     [
         ("k.c", "1.0008, interval 0.9978 to 1.0039"),
-        ("k.c", "lies in [0.99, 1.01] around 1.00"),
         ("k.c", "0.9978–1.0039"),
         ("k.c", "1.0008 ± 0.0006"),
         ("k.c:estimate", r"$1.0008 \pm 0.0006$"),
         ("k.c", "**1.0008**&nbsp;±&nbsp;0.0006, up to 1.0039"),
-        ("k.c:low", "at least 0.997"),
         ("k.n", "−0.51, from -0.52 to – 0.48"),
         ("k.n", "(-0.52)–(−0.48)"),
         ("k.c:draws", "92\u202f414\u202f464"),
@@ -206,7 +196,6 @@ WRONG = """1.0008 ± 0.0031; 1.0008 ± 0.7; 1.0009; 0.9979 to 1.0039; 1.0008 [0.
         ("k.c:draws", "92,414,464"),
         ("k.c:sure", "1"),
         ("run:good", "fifty-seven"),
-        ("run:good", "5.7 times more"),
         ("run:good", "100%"),
         ("k", "not confirmed"),
     ],
@@ -242,10 +231,8 @@ def test_a_number_is_right_as_it_rounds_and_no_other_is(
     ("text", "other", "are_same"),
     [
         ("−1.5\u00a0±\u202f0.1 – x", "-1.5 ±&nbsp;0.1 — x\n", True),
-        ("92\n414", "92 414", True),
         ("92\n\n414", "92 414", False),
         ("1.5 ± 0.1", "1.5±0.1", False),
-        ("1.50", "1.5", False),
     ],
 )
 def test_texts_are_the_same_but_for_spaces_and_dashes(text: str, other: str, are_same: bool) -> None:
@@ -260,7 +247,6 @@ def test_texts_are_the_same_but_for_spaces_and_dashes(text: str, other: str, are
         ("k.c:low", "1 ± 0.7", ["k.c|pm", "k.c|interval95", "k.c|interval"]),
         ("k.c", "100.1%", ["k.c|.1%"]),
         ("run:good", "96.6%", ["run:good|default"]),
-        ("k", "wrong", ["k|default"]),
     ],
 )
 def test_the_forms_that_may_be_meant(key: str, text: str, forms: list[str]) -> None:
@@ -275,7 +261,6 @@ def test_the_forms_that_may_be_meant(key: str, text: str, forms: list[str]) -> N
         ("", "1.0008", True),
         ("(7.2 ± 9)×10⁵", "1.0008 ± 0.0006", True),
         (r"\ensuremath{-7.2\times 10^{-3}}", r"\ensuremath{1.0008}", True),
-        ("7.2×10<sup>-3</sup>", "1.0008", True),
         ("from 3 to\n9", "from 0.9978 to 1.0039", True),
         ("12 345", "92\u202f414\u202f464", True),
         ("refuted", "confirmed", True),
@@ -285,9 +270,7 @@ def test_the_forms_that_may_be_meant(key: str, text: str, forms: list[str]) -> N
             for text in ("slope = 0.9", "| 0.9", "0.9, 1.1", "0.9.", "0.9 1.1", "(0.9)", "a sentence")
         ),
         ("between 3 and 9", "from 0.9978 to 1.0039", False),
-        ("from 3 to 9, and prose", "from 0.9978 to 1.0039", False),
         ("refuted, alas", "confirmed", False),
-        ("a sentence", "confirmed", False),
     ],
 )
 def test_only_what_the_tool_wrote_is_replaced(text: str, new: str, is_alike: bool) -> None:

@@ -8,8 +8,7 @@ from scipy import stats
 import verify
 from tests.auditing.records import bad, good
 from tests.report.records import record
-from verify.citing.lookup import written
-from verify.citing.lookup import by_key, chosen, lookup
+from verify.citing.lookup import by_key, chosen, lookup, written
 from verify.citing.quotations import fault_of
 from verify.citing.values import Evidence, level_text, reading, values_of
 from verify.errors import CitationError

@@ -11,6 +11,7 @@ from tests.report.records import record
 from tests.tool import Ended
 from verify.citing import citations, documents
 from verify.citing.exports import FORMATS
+from verify.citing.lookup import chosen
 from verify.cli.citing import CITATIONS, EXPORTS, OUTCOMES
 from verify.evidence.load import shipped
 
@@ -50,12 +51,10 @@ def test_an_audit_is_quoted_as_a_run_is(tool: Tool, tmp_path: Path) -> None:
 def test_values_are_of_the_results_given_or_the_last_run_or_the_reference(
     tool: Tool, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Key and text, in columns; of all claims or of those named."""
-    every = tool("values", "--results", results).out
+    """Key and text, in columns."""
     part = tool("values", "score-variance", "run", "--results", results).out
-    keys = [line.split()[0] for line in every.splitlines()]
-    chosen = [line.split()[0] for line in part.splitlines()]
-    assert {*chosen} == {key for key in keys if key.startswith(("score-variance", "run"))} < {*keys}
+    keys = [line.split()[0] for line in part.splitlines()]
+    assert keys == [value.key for value in chosen(record(), ["score-variance", "run"])]
     checks = sum(len(claim.checks) for claim in shipped().claims)
     monkeypatch.chdir(tmp_path)
     reference = tool("values", "run").out
@@ -105,24 +104,3 @@ def test_mistakes_are_reported_in_one_line(
     ended = tool(*arguments, "--results", results)
     assert ended.status == 2
     assert what in ended.complaint
-
-
-def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """Stale: 1, reported with file and line. Fixed: 0. Then all is current."""
-    page, key = tmp_path / "page.md", "score-variance.slope:estimate|default"
-    page.write_text(f"Slope <!-- verify: {key} -->7.5<!-- /verify -->.\n", encoding="utf-8")
-    call = ("check-docs", page, "--results", results)
-    stale = tool(*call)
-    assert stale.status == 1
-    assert stale.out.startswith(f"{page}:1: {key}: printed '7.5', now '")
-    assert f"{page}: 1 quotation, 1 stale or wrong" in stale.out
-    fixed = tool(*call, "--write")
-    assert fixed.status == 0
-    assert f"{page}: 1 quotation, 1 fixed" in fixed.out
-    content = tool(*call)
-    assert content.status == 0
-    first, second = content.out.splitlines()
-    assert first == f"{page}: 1 quotation, all current"
-    assert second.startswith("compared with the results of seed 20170612, ")
-    page.write_text("Of score-variance, the slope is 1.0003.\n", encoding="utf-8")
-    assert (tool(*call).status, tool(*call, "--strict").status) == (0, 1)
