@@ -38,18 +38,13 @@ _ERRORS = 6.0
 _ROUNDING = 1e-12
 
 
-def oracle() -> dict[str, Any]:
-    """Read the oracle: ``claims`` and ``statements``, by their ids."""
-    content: dict[str, Any] = json.loads((FOLDER / "oracle.json").read_text(encoding="utf-8"))
-    return content
-
-
 def departures(record: RunRecord) -> list[str]:
     """List where a run departs from the oracle, a line each.
 
     A run of some claims is compared in these; of another tolerance, in what no tolerance enters.
     """
-    expected, same_tolerance = oracle(), record.run.settings.tolerance == TOLERANCE
+    expected: dict[str, Any] = json.loads((FOLDER / "oracle.json").read_text(encoding="utf-8"))
+    same_tolerance = record.run.settings.tolerance == TOLERANCE
     claims = {claim.id: claim for claim in record.claims}
     lines = []
     for name in record.run.claims or expected["claims"]:
@@ -92,15 +87,11 @@ def _claim_departures(claim: ClaimRecord, expected: Any, *, same_tolerance: bool
             for field, value in fields.items():
                 allowed = _ERRORS * error if field == "estimate" else 0.0
                 present = getattr(now[name], field)
-                if (kind, field) not in ignored and not _agree(present, value, allowed):
+                is_same = present == value
+                if isinstance(present, float) and isinstance(value, float):
+                    is_same = abs(present - value) <= allowed + _ROUNDING * max(1.0, abs(value))
+                if (kind, field) not in ignored and not is_same:
                     yield f"{claim.id}.{name}: {field} {present!r}, was {value!r}"
-
-
-def _agree(now: Any, before: Any, allowed: float) -> bool:
-    """Return whether two values are the same, numbers to rounding and what is ``allowed``."""
-    if not (isinstance(now, float) and isinstance(before, float)):
-        return bool(now == before)
-    return abs(now - before) <= allowed + _ROUNDING * max(1.0, abs(before))
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ FORMS: dict[str, type[RunRecord | AuditRecord | ComparisonRecord]] = {
     "audit": AuditRecord,
     "comparison": ComparisonRecord,
 }
+FOLDER = Path(__file__).parent / "frozen"
 _WORDS = {"description", "title"}
 
 
@@ -44,32 +45,22 @@ def keys_now() -> set[str]:
 
 def published_keys() -> set[str]:
     """Return the keys that were published."""
-    grouped: dict[str, list[str]] = json.loads(_path("keys").read_text(encoding="utf-8"))
     return {
         f"{subject}:{part}".removesuffix(":")
-        for parts, subjects in grouped.items()
+        for parts, subjects in published("keys").items()
         for part in ["", *parts.split()]
         for subject in subjects
     }
 
 
-def published_form(name: str) -> Any:
-    """Return the form of a kind of file as it was published."""
-    return json.loads(_path(name).read_text(encoding="utf-8"))
-
-
-def _path(name: str) -> Path:
-    return Path(__file__).parent / "frozen" / f"{name}.json"
-
-
-def _write(name: str, content: Any) -> None:
-    _path(name).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+def published(name: str) -> Any:
+    """Return what was published: the form of a kind of file, or by their parts the keys."""
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def main() -> None:
     """Write what is published from now on."""
-    for name in FORMS:
-        _write(name, form_of(name))
+    files = {name: form_of(name) for name in FORMS}
     parts: dict[str, set[str]] = defaultdict(set)
     for key in keys_now():
         subject, _, part = key.partition(":")
@@ -77,7 +68,9 @@ def main() -> None:
     grouped: dict[str, list[str]] = defaultdict(list)
     for subject in sorted(parts):
         grouped[" ".join(sorted(parts[subject]))].append(subject)
-    _write("keys", grouped)
+    for name, content in (files | {"keys": grouped}).items():
+        text = json.dumps(content, indent=1, sort_keys=True) + "\n"
+        (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.published import FORMS, form_of, keys_now, published_form, published_keys
+from tests.published import FORMS, form_of, keys_now, published, published_keys
 from verify.engine.catalogue import catalogue
 from verify.engine.runner import settings
 from verify.engine.sources import packs, read_sources
@@ -34,7 +34,7 @@ def test_packs_are_decided_as_their_notes_say(reference: RunRecord) -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_the_form_of_a_file_is_the_published_one(name: str) -> None:
     """A change takes another ``schema``, and `python -m tests.published` for the release that has it."""
-    assert form_of(name) == published_form(name)
+    assert form_of(name) == published(name)
 
 
 def test_no_published_key_is_gone() -> None:
