@@ -66,18 +66,15 @@ def test_a_claim_made_in_this_process_stays_in_it(doubled: Claim) -> None:
         verify.run([replace(doubled, derive=fail)], profile="quick")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_an_id_that_a_claim_cannot_have(doubled: Claim) -> None:
+    """A claim needs an id of its own, for it seeds the draws and names the record."""
+    for change, message in (
         ({"id": ""}, "^Claim 'Doubling the keys .*': has no id; give it one, such as"),
         ({"id": "score-mean"}, "^Claim 'Doubling .*': claim id 'score-mean' is taken by verify"),
         ({"id": "run"}, "^Claim 'Doubling .*': claim id 'run' means something else"),
-    ],
-)
-def test_an_id_that_a_claim_cannot_have(doubled: Claim, change: dict[str, str], message: str) -> None:
-    """A claim needs an id of its own, for it seeds the draws and names the record."""
-    with pytest.raises(ClaimError, match=message):
-        verify.run([replace(doubled, **change)])  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ClaimError, match=message):
+            verify.run([replace(doubled, **change)])  # type: ignore[arg-type]
 
 
 def test_a_variant_of_a_shipped_claim_is_a_claim_of_its_own() -> None:

@@ -69,22 +69,19 @@ def test_a_quick_run_has_to_be_named(project: Path, tool: Tool) -> None:
     assert tool("check-docs", "docs", "--results", "reports/results.json").status == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
+def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool) -> None:
+    """With the file's name."""
+    for text, what in (
         ("result = 'x'", "no setting 'result'; did you mean 'results'?"),
         ("results = 3", "results: Input should be a valid string; correct it"),
         ("documents = 'docs'", "documents: Input should be a valid tuple; correct it"),
         ("results = ", "is not TOML"),
-    ],
-)
-def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool, text: str, what: str) -> None:
-    """With the file's name."""
-    set_up(project, text)
-    ended = tool("check-docs", "docs")
-    assert ended.status == 2
-    assert ended.complaint.startswith("pyproject.toml: ")
-    assert what in ended.complaint
+    ):
+        set_up(project, text)
+        ended = tool("check-docs", "docs")
+        assert ended.status == 2
+        assert ended.complaint.startswith("pyproject.toml: ")
+        assert what in ended.complaint
 
 
 def test_the_settings_of_the_project_above_count(project: Path) -> None:

@@ -82,9 +82,9 @@ def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path, name:
 SHOWN = "<!-- verify: nothing -->1<!-- /verify -->"
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_what_is_no_quotation() -> None:
+    """Code of Markdown and HTML, other comments, addresses, signs that are no comment."""
+    for name, text in (
         ("page.md", f"```html\n{SHOWN}\n```\n~~~\n{SHOWN}\n~~~\n`{SHOWN}`\n<pre>\n{SHOWN}\n</pre>\n"),
         ("page.md", f"```{{code-block}} html\n{SHOWN}\n```\n"),
         ("page.md", f"Between `<!-- verify: {KEY} -->` and `<!-- /verify -->`.\n"),
@@ -94,11 +94,8 @@ SHOWN = "<!-- verify: nothing -->1<!-- /verify -->"
         ("page.tex", "it is 50\\% verify: key\n"),
         ("page.txt", "https://verify:80\nsee page#verify:key and verify: key\n"),
         ("page.py", "x = 1  # verify this: key\n"),
-    ],
-)
-def test_what_is_no_quotation(name: str, text: str) -> None:
-    """Code of Markdown and HTML, other comments, addresses, signs that are no comment."""
-    assert quotes_in(Path(name), text, [KEY]) == []
+    ):
+        assert quotes_in(Path(name), text, [KEY]) == []
 
 
 def test_what_stands_between_markers_is_quoted() -> None:
@@ -149,35 +146,33 @@ def test_markers_that_are_wrong_are_an_error(name: str, text: str, message: str)
     assert str(caught.value).startswith(f"{name}:{message}")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_the_output_of_a_doctest_is_quoted() -> None:
+    """Up to the next example, a blank line, or the end of the block; there is no other marker."""
+    for name, text in (
         ("page.md", "```pycon\n>>> slope()  # verify: a|.3f\n1.000\n>>> 1 + 1\n2\n```\n"),
         ("page.rst", ".. doctest::\n\n   >>> x = slope()\n   >>> x  # verify: a|.3f\n   1.000\n\nText.\n"),
         ("module.py", 'def f():\n    """Do it.\n\n    >>> slope()  # verify: a|.3f\n    1.000\n    """\n'),
-    ],
-)
-def test_the_output_of_a_doctest_is_quoted(name: str, text: str) -> None:
-    """Up to the next example, a blank line, or the end of the block; there is no other marker."""
-    (quote,) = quotes_in(Path(name), text)
-    assert (quote.key, quote.quoted, text[quote.start : quote.end]) == ("a|.3f", "1.000", "1.000")
-    assert quotes_in(Path(name), text.replace("  # verify: a|.3f", "")) == []
+    ):
+        (quote,) = quotes_in(Path(name), text)
+        assert (quote.key, quote.quoted, text[quote.start : quote.end]) == ("a|.3f", "1.000", "1.000")
+        assert quotes_in(Path(name), text.replace("  # verify: a|.3f", "")) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "opening", "closing"),
-    [("page.md", "<!-- ", " -->"), ("page.rst", ".. ", ""), ("page.tex", "% ", "")],
-)
-def test_what_is_switched_off_is_not_read(name: str, opening: str, closing: str) -> None:
+def test_what_is_switched_off_is_not_read() -> None:
     """From the marker to its counterpart or to the end; elsewhere all is."""
-    start, end, off, on = (
-        f"{opening}{word}{closing}" for word in ("verify: a.b", "/verify", "verify: off", "verify: on")
-    )
-    inside = f"{start}\n1\n{end}\n"
-    text = f"{inside}\n{off}\n\n{inside}\n{on}\n\n{inside}"
-    assert [quote.line for quote in quotes_in(Path(name), text)] == [1, 13]
-    for text in (f"{inside}\n{off}\n\n{start}\nnever closed\n", f"Prose says verify: off.\n\n{inside}"):
-        assert len(quotes_in(Path(name), text)) == 1
+    for name, opening, closing in (
+        ("page.md", "<!-- ", " -->"),
+        ("page.rst", ".. ", ""),
+        ("page.tex", "% ", ""),
+    ):
+        start, end, off, on = (
+            f"{opening}{word}{closing}" for word in ("verify: a.b", "/verify", "verify: off", "verify: on")
+        )
+        inside = f"{start}\n1\n{end}\n"
+        text = f"{inside}\n{off}\n\n{inside}\n{on}\n\n{inside}"
+        assert [quote.line for quote in quotes_in(Path(name), text)] == [1, 13]
+        for text in (f"{inside}\n{off}\n\n{start}\nnever closed\n", f"Prose says verify: off.\n\n{inside}"):
+            assert len(quotes_in(Path(name), text)) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from verify.citing.languages import HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST, Language
+from verify.citing.languages import HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST
 from verify.citing.lookup import written
 from verify.citing.quotations import fault_of, fitting, normal, replaceable
 from verify.citing.values import ExactNumber, Value, reading
@@ -133,9 +133,9 @@ def test_a_specification_writes_what_python_writes(exact: Decimal, places: int, 
         assert text.replace("−", "-").replace("\u202f", "") == format(exact, form)
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
+def test_each_language_has_its_markup() -> None:
+    """For numbers; words are escaped, and a sentence's own words stay as they are."""
+    for language, text in (
         (PLAIN, "−2.37×10⁻⁹ ± 1"),
         (HTML, "−2.37×10<sup>-9</sup> ± 1"),
         (MARKDOWN, "−2.37×10⁻⁹ ± 1"),
@@ -143,20 +143,17 @@ def test_a_specification_writes_what_python_writes(exact: Decimal, places: int, 
         (LATEX, r"\ensuremath{-2.37\times 10^{-9}\ \pm \ 1}"),
         (TYPST, "−2.37×10#super[-9] ± 1"),
         (OUTPUT, "-2.37e-9 ± 1"),
-    ],
-)
-def test_each_language_has_its_markup(language: Language, text: str) -> None:
-    """For numbers; words are escaped, and a sentence's own words stay as they are."""
-    assert language.written("−2.37×10⁻⁹ ± 1", is_number=True) == text
-    if language not in {PLAIN, OUTPUT}:
-        assert language.written("<b> *x* #y", is_number=False) != "<b> *x* #y"
-    sentence = written(KNOWN, "k.s", '"about {text} *here*"', language.written)
-    assert sentence == f"about {language.written('2.37×10⁻⁹', is_number=True)} *here*"
+    ):
+        assert language.written("−2.37×10⁻⁹ ± 1", is_number=True) == text
+        if language not in {PLAIN, OUTPUT}:
+            assert language.written("<b> *x* #y", is_number=False) != "<b> *x* #y"
+        sentence = written(KNOWN, "k.s", '"about {text} *here*"', language.written)
+        assert sentence == f"about {language.written('2.37×10⁻⁹', is_number=True)} *here*"
 
 
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [
+def test_a_text_that_is_right() -> None:
+    """Each of its numbers is a part of the value, rounded to what is printed."""
+    for key, text in (
         ("k.c", "1.0008, interval 0.9978 to 1.0039"),
         ("k.c", "0.9978–1.0039"),
         ("k.c", "1.0008 ± 0.0006"),
@@ -170,11 +167,8 @@ def test_each_language_has_its_markup(language: Language, text: str) -> None:
         ("run:seed", "7"),
         ("k", "**Confirmed**"),
         ("k:digest", f"`{DIGEST[:12]}`"),
-    ],
-)
-def test_a_text_that_is_right(key: str, text: str) -> None:
-    """Each of its numbers is a part of the value, rounded to what is printed."""
-    assert fault_of(KNOWN, key, text) == ""
+    ):
+        assert fault_of(KNOWN, key, text) == ""
 
 
 WRONG = """1.0008 ± 0.0031; 1.0008 ± 0.7; 1.0009; 0.9979 to 1.0039; 1.0008 [0.9978, 1.0038]; −1.0008; - 1.0008
@@ -227,31 +221,25 @@ def test_a_number_is_right_as_it_rounds_and_no_other_is(
             assert fault_of(known, "k", f"{wrong:f}") != ""
 
 
-@pytest.mark.parametrize(
-    ("text", "other", "are_same"),
-    [
+def test_texts_are_the_same_but_for_spaces_and_dashes() -> None:
+    """And for nothing else."""
+    for text, other, are_same in (
         ("−1.5\u00a0±\u202f0.1 – x", "-1.5 ±&nbsp;0.1 — x\n", True),
         ("92\n\n414", "92 414", False),
         ("1.5 ± 0.1", "1.5±0.1", False),
-    ],
-)
-def test_texts_are_the_same_but_for_spaces_and_dashes(text: str, other: str, are_same: bool) -> None:
-    """And for nothing else."""
-    assert (normal(text) == normal(other)) is are_same
+    ):
+        assert (normal(text) == normal(other)) is are_same
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "forms"),
-    [
+def test_the_forms_that_may_be_meant() -> None:
+    """By the signs of the text, as far as they suit the value."""
+    for key, text, forms in (
         ("k.c", "1.0008 ± 0.0031", ["k.c|pm", "k.c|interval95", "k.c|interval"]),
         ("k.c:low", "1 ± 0.7", ["k.c|pm", "k.c|interval95", "k.c|interval"]),
         ("k.c", "100.1%", ["k.c|.1%"]),
         ("run:good", "96.6%", ["run:good|default"]),
-    ],
-)
-def test_the_forms_that_may_be_meant(key: str, text: str, forms: list[str]) -> None:
-    """By the signs of the text, as far as they suit the value."""
-    assert list(fitting(KNOWN, key, text, PLAIN)) == forms
+    ):
+        assert list(fitting(KNOWN, key, text, PLAIN)) == forms
 
 
 @pytest.mark.parametrize(

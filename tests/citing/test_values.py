@@ -52,19 +52,16 @@ def test_the_95_per_cent_interval_is_of_one_value_alone() -> None:
                 assert [float(end.exact) for end in value.figures] == pytest.approx(wanted, abs=1e-4 * half)
 
 
-@pytest.mark.parametrize(
-    ("evidence", "key", "near"),
-    [
+def test_an_unknown_key_is_reported_with_the_nearest() -> None:
+    """A typing mistake is fixed in one step."""
+    for evidence, key, near in (
         (RUN, "score-varience.slope", "score-variance"),
         (RUN, "run:clams", "run:claims"),
         (RUN, "v1", "source.v1"),
         (BAD, f"{LAST}.scale:high", LAST),  # an open end
-    ],
-)
-def test_an_unknown_key_is_reported_with_the_nearest(evidence: Evidence, key: str, near: str) -> None:
-    """A typing mistake is fixed in one step."""
-    with pytest.raises(CitationError, match=f"no value '{key}' in these results; did you mean '{near}"):
-        lookup(evidence, key)
+    ):
+        with pytest.raises(CitationError, match=f"no value '{key}' in these results; did you mean '{near}"):
+            lookup(evidence, key)
 
 
 def test_values_are_chosen_by_claim_or_by_key() -> None:
@@ -89,30 +86,29 @@ def test_what_is_not_confirmed_may_be_quoted_in_doubt_alone() -> None:
             assert bool(value.doubt) is doubtful
 
 
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [
+def test_what_keys_stand_for() -> None:
+    """Counts, settings, parts of findings."""
+    for key, text in (
         ("audit", "refuted"),
         ("audit:refuted", "2"),
         (f"{LAYER}:scale", "0.125"),
         (f"{LAYER}.scale:fix", "divide by √64, not √512: every score is 2.83 times too small"),
         (f"{LAST}.scale:low", "−1.2"),
-    ],
-)
-def test_what_keys_stand_for(key: str, text: str) -> None:
-    """Counts, settings, parts of findings."""
-    assert lookup(BAD, key).text == text
+    ):
+        assert lookup(BAD, key).text == text
 
 
-@pytest.mark.parametrize(
-    ("level", "exact", "rounding"),
-    [(0.95, 95, "nearest"), (0.5, 50, "nearest"), (1.0, 1, "fixed"), (1 - 6.1e-7, 1 - 6.1e-7, "fixed")],
-)
-def test_a_level_near_1_has_no_other_form(level: float, exact: float, rounding: str) -> None:
+def test_a_level_near_1_has_no_other_form() -> None:
     """Others are percentages."""
-    text, (figure,) = level_text(level)
-    assert (float(figure.exact), figure.rounding) == (exact, rounding)
-    assert text.endswith("%") is (rounding == "nearest")
+    for level, exact, rounding in (
+        (0.95, 95, "nearest"),
+        (0.5, 50, "nearest"),
+        (1.0, 1, "fixed"),
+        (1 - 6.1e-7, 1 - 6.1e-7, "fixed"),
+    ):
+        text, (figure,) = level_text(level)
+        assert (float(figure.exact), figure.rounding) == (exact, rounding)
+        assert text.endswith("%") is (rounding == "nearest")
 
 
 def test_a_value_is_text_and_number(tmp_path: Path) -> None:

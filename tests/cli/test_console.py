@@ -81,20 +81,17 @@ def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert max(map(len, lines)) > 80
 
 
-@pytest.mark.parametrize(
-    ("line", "width", "lines"),
-    [
+def test_a_line_is_broken_between_words() -> None:
+    """What fits keeps its columns; the rest hangs below the second column where that leaves room."""
+    for line, width, lines in (
         ("one  two", None, "one  two"),
         ("  a   b", 12, "  a   b"),
         ("  some words of it", 12, "  some words\n      of it"),
         ("  key  value of it", 16, "  key  value of\n       it"),
         ("a wide key  value of it", 16, "a wide key value\n    of it"),
         ("score-variance.variance-d512", 12, "score-variance.variance-d512"),
-    ],
-)
-def test_a_line_is_broken_between_words(line: str, width: int | None, lines: str) -> None:
-    """What fits keeps its columns; the rest hangs below the second column where that leaves room."""
-    assert fitted(line, width) == lines
+    ):
+        assert fitted(line, width) == lines
 
 
 def test_a_width_of_nonsense_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
