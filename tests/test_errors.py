@@ -32,12 +32,12 @@ def test_what_a_claims_code_raises_is_a_mistake_in_the_claim() -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-@pytest.mark.parametrize("error", [OutputError("a: is full"), ClaimError("claim mine: is wrong")])
-def test_bad_input_passes_a_claims_code(error: VerifyError) -> None:
+def test_bad_input_passes_a_claims_code() -> None:
     """It says already what is wrong."""
-    with pytest.raises(type(error)) as caught, claim_errors("mine"):
-        raise error
-    assert caught.value is error
+    for error in (OutputError("a: is full"), ClaimError("claim mine: is wrong")):
+        with pytest.raises(type(error)) as caught, claim_errors("mine"):
+            raise error
+        assert caught.value is error
 
 
 def test_the_nearest_name_is_suggested() -> None:

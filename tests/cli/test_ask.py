@@ -56,16 +56,14 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "problem", "marked"), MISTAKES)
-def test_mistakes_are_a_line_and_status_2(
-    tool: Tool, arguments: list[str], problem: str, marked: list[str]
-) -> None:
+def test_mistakes_are_a_line_and_status_2(tool: Tool) -> None:
     """With how to correct it, before an answer; an expression is shown with a mark at the place."""
-    ended = tool("ask", *arguments)
-    assert (ended.status, ended.out) == (2, "")
-    line, *shown = ended.err.splitlines()
-    assert line.startswith(f"sdpa-verify: {problem}")
-    assert shown == marked
+    for arguments, problem, marked in MISTAKES:
+        ended = tool("ask", *arguments)
+        assert (ended.status, ended.out) == (2, "")
+        line, *shown = ended.err.splitlines()
+        assert line.startswith(f"sdpa-verify: {problem}")
+        assert shown == marked
 
 
 @pytest.mark.slow

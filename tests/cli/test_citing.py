@@ -83,9 +83,9 @@ def test_help_names_every_format() -> None:
     assert (*FORMATS,) == EXPORTS
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
+def test_mistakes_are_reported_in_one_line(tool: Tool, results: Path) -> None:
+    """What, where, how to fix; exit status 2."""
+    for arguments, what in (
         (("cite", "score-varianc"), "no value 'score-varianc' in these results; did you mean 'score-varian"),
         (("cite", "score-variance", "--format", "docx"), "'docx' is not one of 'bibtex', 'csl-json'"),
         (("cite", "run:seed"), "'run:seed' is a part of what is cited as a whole; cite 'run'"),
@@ -95,12 +95,7 @@ def test_help_names_every_format() -> None:
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
         (("check-docs", "no/*.md"), "no/*.md: no file fits this pattern"),
         (("check-docs",), "Missing argument 'FILE...'"),
-    ],
-)
-def test_mistakes_are_reported_in_one_line(
-    tool: Tool, results: Path, arguments: tuple[str, ...], what: str
-) -> None:
-    """What, where, how to fix; exit status 2."""
-    ended = tool(*arguments, "--results", results)
-    assert ended.status == 2
-    assert what in ended.complaint
+    ):
+        ended = tool(*arguments, "--results", results)
+        assert ended.status == 2
+        assert what in ended.complaint

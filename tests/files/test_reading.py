@@ -25,28 +25,25 @@ def odd_files(folder: Path) -> None:
     (folder / "loop").symlink_to(folder / "loop")
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """Without reading to its end what has none; a file of the largest size is read."""
+    odd_files(tmp_path)
+    assert len(read_bytes(tmp_path / "largest", SMALL)) == SMALL.at_most
+    for name, reason in (
         ("larger", "larger: is larger than 2 MB; give a page"),
         ("none", "No such file or directory"),
         ("folder", "Is a directory"),
         ("loop", "Too many levels of symbolic links"),
         ("/dev/zero", "is larger than 2 MB"),
         ("a\0b", "embedded null byte"),
-    ],
-)
-def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, reason: str) -> None:
-    """Without reading to its end what has none; a file of the largest size is read."""
-    odd_files(tmp_path)
-    assert len(read_bytes(tmp_path / "largest", SMALL)) == SMALL.at_most
-    with pytest.raises(CitationError, match=reason):
-        read_bytes(tmp_path / name, SMALL)
+    ):
+        with pytest.raises(CitationError, match=reason):
+            read_bytes(tmp_path / name, SMALL)
 
 
-def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dash stands for it where it may; it has a largest size as well, and may be closed."""
-    dash = type(tmp_path)("-")
+    dash = Path("-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"text")))
     assert read_text(dash, SMALL) == "text"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * (SMALL.at_most + 1))))
@@ -90,19 +87,18 @@ def test_results_come_through_standard_input(
     """``values --results -``."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(small.to_json().encode())))
     ended = tool("values", "run:seed", "--results", "-")
-    assert ended.status == 0
-    assert "20170612" in ended.out
+    assert (ended.status, "20170612" in ended.out) == (0, True)
 
 
-@pytest.mark.parametrize("name", ["templates", "data", "reference"])
-def test_a_wheel_has_them_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_wheel_has_them_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both are there, the package's own are the ones that belong to it."""
     package = tmp_path / "site-packages" / "verify"
     monkeypatch.setattr(names, "_PACKAGE", package)
-    own = package / f"_{name}"
-    beside = package.parent / ("reports/reference" if name == "reference" else name)
-    for folder in (own, beside):
-        folder.mkdir(parents=True)
-    assert shipped_folder(name) == own
-    own.rmdir()
-    assert shipped_folder(name) == beside
+    for name in ("templates", "data", "reference"):
+        own = package / f"_{name}"
+        beside = package.parent / ("reports/reference" if name == "reference" else name)
+        for folder in (own, beside):
+            folder.mkdir(parents=True)
+        assert shipped_folder(name) == own
+        own.rmdir()
+        assert shipped_folder(name) == beside
