@@ -33,6 +33,7 @@ def test_an_audit_is_quoted_as_a_run_is(tool: Tool, tmp_path: Path) -> None:
     key, scale = (f"decoder-layers-0-self-attn.{name}" for name in ("overflow", "scale"))
     given = ("--results", audit)
     assert tool("values", key, *given).out.split()[0] == key
+    assert tool("cite", "decoder.layers.0.self_attn.scale", *given).out == tool("cite", scale, *given).out
     assert "audit:refuted" in tool("values", "audit", *given).out
     assert f"sdpa-verify 0.1.0, {key}" in tool("cite", key, *given).out
     assert tool("cite", "audit", "--format", "bibtex", *given).out.startswith("@misc{sdpa-verify:audit,")
@@ -46,6 +47,13 @@ def test_an_audit_is_quoted_as_a_run_is(tool: Tool, tmp_path: Path) -> None:
         page.write_text(f"It is <!-- verify: {key} -->{text}<!-- /verify -->.", encoding="utf-8")
         ended = tool("check-docs", page, *given)
         assert (ended.status, "its finding is refuted; rewrite" in ended.out) == (status, bool(status))
+
+
+def test_a_claim_is_cited_by_its_number(tool: Tool) -> None:
+    """The number in the report names a claim on the command line; what is printed is its key."""
+    assert tool("values", "7.4.kurtosis-d8").out == tool("values", "query-key-normalisation.kurtosis-d8").out
+    assert tool("cite", "1.2").out == tool("cite", "score-variance").out
+    assert "; did you mean 'query-key-normalisation'?" in tool("cite", "qk-norm").complaint
 
 
 def test_values_are_of_the_results_given_or_the_last_run_or_the_reference(

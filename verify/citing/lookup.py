@@ -20,7 +20,7 @@ from pathlib import Path
 
 from verify.citing.values import Evidence, ExactNumber, Value, values_of
 from verify.errors import CitationError, nearest
-from verify.evidence.load import load_either
+from verify.evidence.load import load_either, meant
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
 
@@ -58,7 +58,7 @@ class Values(dict[str, Value]):
         head = difflib.get_close_matches(re.split("[.:]", whole, maxsplit=1)[0], heads, n=1)
         alone = [f"did you mean {name!r}?" for name in self if name.endswith(f".{whole}")]
         near = nearest(whole, (name for name in self if head and name.startswith(head[0])))
-        hint = next(iter(alone), near) or "`sdpa-verify values` lists them all"
+        hint = next(iter(alone), near) or meant(whole, self) or "`sdpa-verify values` lists them all"
         raise CitationError(f"no value {shortened(whole)!r} in these results; {hint}")
 
 

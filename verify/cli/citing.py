@@ -45,7 +45,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     from verify.evidence import RunRecord
 
     record, site = _present(results), configuration().site
-    listed = chosen(record, names)
+    listed = chosen(record, [_as_key(record, name) for name in names])
     width = max((len(value.key) for value in listed), default=0)
     for value in listed:
         page = f"  {address_on_site(site, value.key)}" if site and isinstance(record, RunRecord) else ""
@@ -76,6 +76,7 @@ def cite_(key: str, form: str, url: str | None, doi: str | None, results: Path |
         if re.search(r"[\s{}()<>\"\\]", address):
             raise CitationError(f"{option} {address!r}: give an address without spaces, brackets and quotes")
     record = _present(results)
+    key = _as_key(record, key)
     value = lookup(record, key)
     whole, _, part = key.partition(":")
     if part or value.subject is None:
@@ -148,6 +149,24 @@ def _present(results: Path | None) -> Evidence:
     return present(results or configuration().results_file)
 
 
+def _as_key(record: Evidence, given: str) -> str:
+    """Return a key with the id in place of what is printed: a claim's number, or the name of a layer."""
+    from verify.evidence.audits import AuditRecord
+    from verify.evidence.load import numbers
+
+    if isinstance(record, AuditRecord):
+        printed = {layer.name: layer.id for layer in record.layers}
+    else:
+        known = {claim.id: claim for claim in record.claims}
+        places = record.run.numbers or numbers(known, known)
+        printed = {number: claim for claim, number in places.items()}
+    # A layer's name may begin with another's.
+    for name in sorted(printed, key=len, reverse=True):
+        if re.match(rf"{re.escape(name)}([.:|]|$)", given):
+            return printed[name] + given[len(name) :]
+    return given
+
+
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
 @form_option(EXPORTS, default="latex")
@@ -185,7 +204,8 @@ def badge(claim: str, out: Path, results: Path | None) -> None:
     from verify.evidence import ClaimRecord
     from verify.files.writing import write_whole
 
-    value = lookup(_present(results), claim)
+    record = _present(results)
+    value = lookup(record, _as_key(record, claim))
     if not isinstance(value.subject, ClaimRecord) or value.key != value.subject.id:
         raise CitationError(f"{claim!r} has no badge; give a claim")
     write_whole(out / f"{value.key}.svg", as_svg(value.subject).encode())

@@ -17,15 +17,14 @@ from typing import Any, ClassVar, TypeVar
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS, ORDER
-from verify.errors import ClaimError, VerifyError, place_in, unknown, what_is_wrong
+from verify.errors import ClaimError, VerifyError, nearest, place_in, what_is_wrong
 from verify.evidence import RESERVED, SLUG, USER
-from verify.evidence.load import aliases, mentions, numbers
+from verify.evidence.load import meant, numbers
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 from verify.spec.claim import Claim
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 _CORRECT = "correct the claim file"
-_FEW = 4  # claims that a message suggests at most
 
 Beside = tuple[tuple[str, bytes], ...]
 """Names and texts of modules in the folder of a claim file."""
@@ -182,10 +181,8 @@ def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _En
     for name in sorted(names - set(claims)):
         if name.endswith(".py"):
             raise ClaimError(f"{name}: is a file, and no claim's id; give it with --claims {name}")
-        near = [repr(each) for each in aliases() if mentions(f"{each} {aliases()[each]}", name)]
-        if 0 < len(near) <= _FEW:
-            raise ClaimError(f"no claim {name!r}; did you mean {' or '.join(near)}?")
-        raise ClaimError(unknown("claim", name, claims, "`sdpa-verify list` shows them all"))
+        near = meant(name, claims) or nearest(name, claims) or "`sdpa-verify list` shows them all"
+        raise ClaimError(f"no claim {name!r}; {near}")
     return {name: claim for name, claim in claims.items() if not names or name in names}
 
 

@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from itertools import groupby
@@ -29,6 +29,8 @@ from verify.files.reading import MEGABYTE, InputKind, read_text
 
 Reported = RunRecord | AuditRecord
 """A record of which there are pages."""
+
+_FEW = 4  # claims that are suggested at most
 
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
@@ -158,6 +160,13 @@ def aliases() -> Mapping[str, str]:
 def mentions(text: str, words: str) -> bool:
     """Return whether each of the words, in any case, begins a word of a text."""
     return all(re.search(rf"(?<!\w){re.escape(word)}", text.lower()) for word in words.lower().split())
+
+
+def meant(name: str, known: Container[str]) -> str:
+    """Return the question whether a claim that people call so was meant; "" if none or many are."""
+    called = {claim: f"{claim} {words}" for claim, words in aliases().items() if claim in known}
+    near = [repr(claim) for claim, words in called.items() if mentions(words, name)]
+    return f"did you mean {' or '.join(near)}?" if 0 < len(near) <= _FEW else ""
 
 
 def claims_in(path: Path) -> dict[str, str]:
