@@ -14,7 +14,7 @@ from verify.claims.raw_scores.score_normal_limit import largest_gap
 from verify.claims.softmax import attention_concentration, attention_entropy, effective_keys
 from verify.montecarlo.experiment import Quantity, band, excess
 from verify.spec import Chain, Derivation, E, a, d, integrated, j, n, s, sigma, squares
-from verify.spec.many_keys import ONCE, TWICE
+from verify.spec.lemmas import ONCE, TWICE
 from verify.spec.score_law import below
 
 LOSS, SPREAD, KEYS = (

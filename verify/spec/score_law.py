@@ -11,24 +11,18 @@ from typing import Any
 
 import numpy as np
 import scipy
-from sympy import I, Integral, S, Symbol, besselk, erf, exp, gamma, oo, pi, sqrt, symbols
+from sympy import I, besselk
 
 from verify.montecarlo.distributions import Array
-from verify.symbolic.analysis import by_density, integral
-from verify.symbolic.bounds import earlier
-from verify.symbolic.chains import Chain, LineCheck
-from verify.symbolic.checks import moments
-from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_COMPONENTS, E, Indicator, a, d, i, j, k, over_components, q
-from verify.symbolic.vocabulary import score
+from verify.spec import NORMAL_COMPONENTS, Chain, E, Indicator, Integral, LineCheck, S, Symbol, a, by_density
+from verify.spec import cited, d, earlier, erf, exp, gamma, i, integral, j, k, moments, oo, over_components
+from verify.spec import pi, q, score, sqrt, symbols
 
 x = Symbol("x", real=True)
 t, w, z = symbols("t w z", positive=True)
 
 SHARE = E(Indicator(x - score))  # the probability that a score is below x, which is ``BELOW``
-
 SQUARES = over_components(q[a, i] ** 2)  # a query's squared length
-
 CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
 """The density of the squared length at w."""
 

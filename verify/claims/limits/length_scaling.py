@@ -5,8 +5,7 @@ from functools import partial
 from verify.spec import Chain, Chains, Check, Claim, Derivation, E, Expr, Float, Items, Limit, Plot, Within
 from verify.spec import Wrong, a, at_least, between, cite, earlier, fact, integrated, j, log, n, oo, s, sigma
 from verify.spec import sqrt, squares
-from verify.spec.lemmas import squares_lack
-from verify.spec.many_keys import ONCE, at_most_keys
+from verify.spec.lemmas import ONCE, at_most_keys, squares_lack
 
 # Twice the spread at which the bound is 0, so that the bound is one half.
 GROWING, NAME = 2 * sqrt(2 * log(n)), r"$\sigma = 2\sqrt{2\ln n}$"

@@ -9,8 +9,7 @@ from sympy import cbrt
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Expr, Items, Le, Plot
 from verify.spec import Rational, Symbol, Var, Wrong, algebra, at_most, cite, d, exp, fact, integrated, j, log
 from verify.spec import moments, n, score, sqrt, squares
-from verify.spec.lemmas import of_queries
-from verify.spec.many_keys import many_keys
+from verify.spec.lemmas import many_keys, of_queries
 
 D, KEYS, LENGTHS, LAST_LENGTH = 16, 8, (1, 4, 16), 64
 """Dimension, keys of the rows of training, and how many times as long rows are, the last for scores alone."""

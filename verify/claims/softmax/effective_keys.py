@@ -4,7 +4,7 @@ from sympy import E as EULER
 
 from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Items, Limit, Plot, S, Within
 from verify.spec import Wrong, a, earlier, integrated, j, n, oo, s, sigma, squares
-from verify.spec.many_keys import many_keys
+from verify.spec.lemmas import many_keys
 
 MANY, TIMES = 10**6, n * E(squares(s[a, j]))
 
