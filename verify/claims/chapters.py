@@ -1,5 +1,6 @@
 """The chapters of the report, and the order of their claims."""
 
+# Titles by the names of folders, in the order of the report.
 CHAPTERS = {
     "raw_scores": "Raw scores",
     "scaling": "Scaling",
@@ -11,7 +12,6 @@ CHAPTERS = {
     "newer": "Newer kinds of attention",
     "user": "Claims of your own",
 }
-"""Titles by the names of folders, in the order of the report."""
 
 _NAMES = (
     "score-mean score-variance score-variance-general score-variance-any-law score-law score-normal-limit "
@@ -31,5 +31,5 @@ _NAMES = (
     "scalable-softmax critical-scaling sphere-scaling adaptive-temperature softmax-lipschitz score-clip "
     "online-softmax low-precision-sums eight-bit-rotation singular-values "
 )
+# The claims, chapter by chapter; one that is not named here comes last in its chapter, by its id.
 ORDER = _NAMES.split()
-"""The claims, chapter by chapter; one that is not named here comes last in its chapter, by its id."""

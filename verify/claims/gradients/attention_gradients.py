@@ -13,12 +13,12 @@ from verify.spec.arrays import Array, complex_step, entries, gradients, in_singl
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
 SCALE, FACTOR = 0.6, 100
+# Arrays that the loss is differentiated by, as the array code and as the claim call them.
 NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "keys": "K"}
-"""Arrays that the loss is differentiated by, as the array code and as the claim call them."""
 c, t = symbols("c t", positive=True)
 p, LENGTH = Family("P", m, n), Dot(u, a, u, a)
+# The squared gradient that a query sends to all values together.
 SENT = Sum(over_keys((Softmax(c * score, j) * u[a, e]) ** 2), (e, 1, d_v))
-"""The squared gradient that a query sends to all values together."""
 
 
 def weight(x: Expr, key: Expr = j) -> Expr:

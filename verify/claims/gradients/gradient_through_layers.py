@@ -10,8 +10,8 @@ from verify.spec import Given, Index, Items, Limit, Plot, Program, Rational, S, 
 from verify.spec import Wrong, algebra, assume, d, exp, j, l, limit, moments, n, oo, q, sqrt
 from verify.spec.arrays import Array, gradients, probabilities
 
+# The width of a token, and how many layers there are.
 D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
-"""The width of a token, and how many layers there are."""
 e, f, depth = Index("e"), Index("f"), Index("l")
 x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
 w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
@@ -19,8 +19,8 @@ ALL, UNIT = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL), STANDARD[q]
 TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
 POWERS = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}  # the scales, as powers of the dimension
 EVEN = 1 + (2**L - 1) / n
+# The growth of the norm per layer of even attention here, and in ever deeper stacks.
 HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Threshold(sqrt(2))
-"""The growth of the norm per layer of even attention here, and in ever deeper stacks."""
 
 
 def derive() -> Chains:
@@ -94,8 +94,7 @@ def passed_back(
 def log_growth(draws: Mapping[str, Array], scale: str, size: float = 1.0) -> Array:
     """Return the logarithm of the norm's growth through a stack at a scale."""
     at_input, at_output = passed_back(draws, draws["w_q"].shape[-1] ** POWERS[scale], size)
-    growth: Array = np.log(at_input / at_output) / 2
-    return growth
+    return np.log(at_input / at_output) / 2
 
 
 def after(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:

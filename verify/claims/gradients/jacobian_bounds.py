@@ -15,10 +15,10 @@ from verify.spec.arrays import Array, complex_step, in_single_precision, loops, 
 ROUNDING = Allowance(1e-10)  # the rounding error of eigenvalues of matrices near 0
 x, t, lead = Family("x", n), Symbol("t", positive=True), Symbol("lead", nonnegative=True)
 p, p_l, p_1, p_2 = (Softmax(s[a, key], key) for key in (j, l, 1, 2))
+# The weight of a key where the first score leads all others, which are equal, by ln t.
 ONE_AHEAD = (1 + (t - 1) * KroneckerDelta(j, 1)) / (t + n - 1)
-"""The weight of a key where the first score leads all others, which are equal, by ln t."""
+# The direction of the first key, and that between the first two.
 FIRST, BETWEEN = KroneckerDelta(j, 1) - 1 / n, KroneckerDelta(j, 1) * p_2 - KroneckerDelta(j, 2) * p_1
-"""The direction of the first key, and that between the first two."""
 LEADING, BOUND = n * t / (t + n - 1) ** 2, 2 * p_1 * (1 - p_1)
 DOWN = "$x_1 = 1 - 1/n$, and $-1/n$ for all others"
 

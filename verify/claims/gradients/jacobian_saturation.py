@@ -19,8 +19,8 @@ p, p_l, p_h = (Softmax(sigma * s[a, key], key) for key in (j, l, h))
 SQUARES, NORM, TOP = squares(ROW), squared_norm(ROW), Largest(s[a, l], l)
 REST, MEAN, LARGEST = 1 - SQUARES, over_keys(p * s[a, j]), E(TOP)
 PASSED = 2 * over_keys(p**2 * s[a, j]) - SQUARES * MEAN
+# How far the mean score of a row is below the largest, over the deviation.
 BEHIND = over_keys(p * (TOP - s[a, j]))
-"""How far the mean score of a row is below the largest, over the deviation."""
 LAWS = {**NORMAL_COMPONENTS, **NORMAL_ROWS}
 BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 

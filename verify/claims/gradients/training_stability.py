@@ -14,19 +14,19 @@ from verify.spec.arrays import Array, gradients, largest_difference, probabiliti
 c, eta, nu = symbols("c eta nu", positive=True)
 T, D = symbols("T D", integer=True, positive=True)
 f, h, t = Index("f"), Index("h"), Index("t")
+# Weights of queries and of keys; drawn numbers are these times √D.
 w, x = Family("w", D, d), Family("x", D, d)
-"""Weights of queries and of keys; drawn numbers are these times √D."""
+# Tokens of every step and the noise of its queries; a step's derivatives of the loss.
 y, noise, slope = Family("y", T, n, D), Family("g", T, m, D), Family("L", D, D)
-"""Tokens of every step and the noise of its queries; a step's derivatives of the loss."""
 DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
 POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}  # the scales, as powers of the dimension
 OWN = {UNSCALED: "rate 1", ROOT: "rate 4", WHOLE: "rate 16"}  # a rate for each, fixed before the draws
 MORE, FEWER, TUNED = "rates of success", "mean steps to the goal", "steps to the goal at the best rate"
+# Measures by which scales are compared.
 MEASURES = {"success-rate": MORE, "steps-to-loss": FEWER, "steps-at-best-rate": TUNED}
-"""Measures by which scales are compared."""
+# Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean.
 RATES, STEPS, GOAL, LAST, WINDOW = tuple(4.0**power for power in range(-2, 5)), 120, 0.2, 20, 5
-"""Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean."""
 KEYS, COPIES, WIDTH, NOISE, DIMENSION = 4, 2, 8, 0.3, 64
 SIZES = {D: WIDTH, n: KEYS, m: KEYS * COPIES, T: STEPS}
 

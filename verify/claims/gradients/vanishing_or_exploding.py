@@ -10,8 +10,8 @@ from verify.spec import a, assume, cited, d, d_v, i, integrated, j, k, l, limit,
 from verify.spec import over_keys, q, score, sqrt, squares, substitute, u, v
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
+# Where the typical gradient is larger unscaled, or smaller: numbers of keys with dimensions.
 LARGER_STILL, SMALLER_STILL = ((16, 4), (128, 64), (128, 256), (1024, 64)), ((128, 768),)
-"""Where the typical gradient is larger unscaled, or smaller: numbers of keys with dimensions."""
 c, t = Symbol("c", positive=True), Symbol("t", positive=True)
 LENGTH, UPSTREAM = Dot(q, a, q, a), moments(dict.fromkeys((v, u), STANDARD[q]))
 

@@ -8,8 +8,8 @@ DIMENSIONS, RHO = (4, 16, 64), S.Half
 FACTORS = {"root-mean": 1 / sqrt(d), "over-mean": 1 / d}
 rho, x = Symbol("rho", positive=True), Family("x", m, d)
 LAWS = {q: normal(), x: normal()}
+# The score with the key k = ρq + √(1-ρ²)x, whose components have correlation ρ with the query's.
 SCORE = over_components(q[a, i] * (rho * q[a, i] + sqrt(1 - rho**2) * x[a, i]))
-"""The score with the key k = ρq + √(1-ρ²)x, whose components have correlation ρ with the query's."""
 ALIGNED = Named(Symbol(r"q\cdot k"), SCORE)
 
 

@@ -8,17 +8,17 @@ from verify.spec import moments, n, over_components, q, sqrt
 
 rho, RHO = Symbol("rho", positive=True), Rational(1, 4)
 x, y = Family("x", m), Family("y", n)
+# The own part of a component is q_i, the part that all of a query share x; alike for keys and y.
 LAWS = {**STANDARD, x: STANDARD[q], y: STANDARD[k]}
-"""The own part of a component is q_i, the part that all of a query share x; alike for keys and y."""
 COUNTED_ONCE = d * (1 + (d - 1) * rho)  # the correlation enters squared
 z, w = Family("z", m, r), Family("w", n, r)
 MIXED = {z: STANDARD[q], w: STANDARD[k]}
+# Matrices that make two dimensions of a query and of a key; the others are made alike.
 MIXING = Matrix([[1, 0], [S.Half, 2]]), Matrix([[1, -1], [0, 2]])
-"""Matrices that make two dimensions of a query and of a key; the others are made alike."""
+# Components of variance 1 that have correlation ρ with their neighbours through their shared part.
 OF_QUERY, OF_KEY = (
     sqrt(1 - rho) * own + sqrt(rho) * shared for own, shared in ((q[a, i], x[a]), (k[j, i], y[j]))
 )
-"""Components of variance 1 that have correlation ρ with their neighbours through their shared part."""
 EQUICORRELATED = over_components(OF_QUERY * OF_KEY)
 MIXTURE = over_components(Sum(A[i, c] * z[a, c], (c, 1, r)) * Sum(B[i, e] * w[j, e], (e, 1, r)))
 TRACE = over_pairs(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A, A) * covariance(B, B))

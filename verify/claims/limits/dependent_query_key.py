@@ -19,12 +19,12 @@ def _component(mean: Given, matrix: Given, place: Index, name: str = "") -> Expr
 
 OF_Q, OF_K, C, TURNED = (covariance(A, A), covariance(B, B), covariance(A, B), covariance(A, B, l, i))
 SCORE = Named(Symbol(r"q\cdot k"), Sum(_component(MU_Q, A, i) * _component(MU_K, B, i), (i, 1, d)))
+# The part of the variance that remains where query and key are independent.
 OF_BOTH = (
     over_pairs(r"\operatorname{tr}(\Sigma_q \Sigma_k)", OF_Q * OF_K)
     + over_pairs(r"\mu_q^{\mathsf T} \Sigma_k \mu_q", MU_Q[i] * OF_K * MU_Q[l])
     + over_pairs(r"\mu_k^{\mathsf T} \Sigma_q \mu_k", MU_K[i] * OF_Q * MU_K[l])
 )
-"""The part of the variance that remains where query and key are independent."""
 SQUARE = over_pairs(r"\operatorname{tr}(C^2)", C * TURNED)
 CROSSED = over_pairs(r"\operatorname{tr}(C C^{\mathsf T})", C * C)
 OF_MEANS = over_pairs(r"\mu_q^{\mathsf T} C^{\mathsf T} \mu_k", MU_Q[i] * TURNED * MU_K[l])
@@ -48,13 +48,12 @@ def derive() -> Chains:
         (TRACE + MEANS, "the covariance of a product, and the product of the means", moments(LAWS)),
     )
     pair = Cov(_component(MU_Q, A, i, "q"), _component(MU_K, B, l, "k"))
-    title = "The covariance of a component of each"
-    entries = r"the entries of $C = AB^{\mathsf T}$"
+    title, entries = "The covariance of a component of each", r"the entries of $C = AB^{\mathsf T}$"
     yield Chain(pair, name="covariance", title=title).then(C, entries, moments(LAWS))
 
 
+# C of two dimensions, the other six being alike: far from symmetric, so that a wrong transpose shows.
 CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
-"""C of two dimensions, the other six being alike: far from symmetric, so that a wrong transpose shows."""
 NUMBERS = {
     A: four_blocks(eye(2).row_join(Matrix.zeros(2))),
     B: four_blocks(CROSS.T.row_join(eye(2))),

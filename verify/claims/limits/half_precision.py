@@ -11,11 +11,11 @@ from verify.spec import Plot, Rational, Symbol, Threshold, Wrong, assume, d, erf
 from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
+# The largest finite number of IEEE 754 half precision, and the least that is rounded to infinity.
 LARGEST, INFINITE = 65504, 65520
-"""The largest finite number of IEEE 754 half precision, and the least that is rounded to infinity."""
 OVERFLOW = log(INFINITE)
+# The least bound that a sample of affordable size shows for a share of 0; and the bound by the law.
 RARE, NEVER = Threshold(Rational(1, 1000)), Threshold(Rational(1, 10**13))
-"""The least bound that a sample of affordable size shows for a share of 0; and the bound by the law."""
 b = Symbol("b", positive=True)  # a bound that scores exceed
 
 

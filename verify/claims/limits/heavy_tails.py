@@ -17,8 +17,8 @@ from verify.spec.score_law import below as below_of_normals
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 b, w, y = (Symbol(name, real=True) for name in "bwy")
 L, u, v, x = (Symbol(name, positive=True) for name in "Luvx")
+# Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric.
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
-"""Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric."""
 BELOW = E(Indicator(y - q[a, 1] * k[j, 1]))  # the probability that such a product is below y
 
 
@@ -27,8 +27,8 @@ def density(of: Any) -> Any:
     return 1 / (pi * (1 + of**2))
 
 
+# The number below which a share lies: the law is Student’s t with one degree of freedom.
 QUANTILE = partial(scipy.special.stdtrit, 1)
-"""The number below which a share lies: the law is Student’s t with one degree of freedom."""
 LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, density, QUANTILE))
 
 

@@ -4,11 +4,12 @@ from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Chains, Check, Claim, 
 from verify.spec import Family, Given, Index, Items, Named, Rational, Sum, Symbol, Var, Wrong, a, algebra, b
 from verify.spec import cite, d, e, earlier, fact, i, l, m, moments, over_components, q, sqrt, substitute
 
+# Width of a token and variance of the entries of a projection.
 D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
-"""Width of a token and variance of the entries of a projection."""
 c, x, W, U = Index("c"), Family("x", m, D), Family("W", D, d), Family("U", D, d)
 GIVEN, ENTRIES = Given("X", m, D), {W: STANDARD[q], U: STANDARD[q]}
 SIZES = {D: 128, d: 32}
+# Each in words, and the variance of an entry, Xavier's being 2/(inputs + outputs).
 INITIALISATIONS = {
     "fused-xavier": ("Xavier, one matrix for all heads", 2 / (D + D)),
     "per-head-xavier": ("Xavier, one matrix a head", 2 / (D + d)),
@@ -16,7 +17,6 @@ INITIALISATIONS = {
     "he": ("He", 2 / D),
     "linear-default": ("uniform on ±1/√D, a common default of linear layers", Rational(1, 3) / D),
 }
-"""Each in words, and the variance of an entry, Xavier's being 2/(inputs + outputs)."""
 
 
 def _normalised(token: Index, place: Index) -> Expr:

@@ -5,8 +5,8 @@ from verify.spec import Items, Plot, S, Softmax, Symbol, Var, Wrong, a, algebra,
 from verify.spec import mu_k, mu_q, n, over_keys, q, s, score, score_of, sigma_k, sigma_q, sqrt
 
 LAWS = {"uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, "normal": {q: NORMAL, k: NORMAL}}
+# Means and standard deviations of components from U(0, 1).
 OF_UNIFORM = {mu_q: S.Half, mu_k: S.Half, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
-"""Means and standard deviations of components from U(0, 1)."""
 OTHER = score_of(a, l)  # the score of the same query with another key
 ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)  # the variance of the scores of a query
 WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2

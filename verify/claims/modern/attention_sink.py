@@ -12,8 +12,8 @@ from verify.spec.arrays import Array, complex_step, entries, largest_difference,
 from verify.spec.integrals import mean_beside_sink, over_lengths
 from verify.spec.score_law import exponential, t
 
+# Dimension of the scores; numbers of keys and scores of the sink.
 D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
-"""Dimension of the scores; numbers of keys and scores of the sink."""
 b, (x, Z) = Symbol("b", real=True), symbols("x Z", positive=True)
 TOTAL = over_keys(exp(score / sqrt(d)))
 SHARE = Z / (Z + exp(b))  # the keys’ weight, Z being the sum of their exponentials; x is that of a single key

@@ -3,8 +3,8 @@
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Cov, Derivation, Items, Line
 from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
 
+# The correlation of squared scores of two heads: with one key, and with a key each.
 SHARED, OWN = (Cov(score**2, score_of(b, key) ** 2) / Var(score**2) for key in (j, l))
-"""The correlation of squared scores of two heads: with one key, and with a key each."""
 
 
 def derive() -> Chains:

@@ -20,9 +20,8 @@ def derive() -> Chains:
         (score / sqrt(d), S.One, STANDARD, "scaled", "Scaled scores"),
     ):
         biased = scores - m * DISTANCE
-        yield Chain(
-            E(over_keys(biased**2) / n - (over_keys(biased) / n) ** 2), name=name, title=title
-        ).through(
+        within = E(over_keys(biased**2) / n - (over_keys(biased) / n) ** 2)
+        yield Chain(within, name=name, title=title).through(
             (variance * (1 - 1 / n) + m**2 * (squares - mean**2), varies, moments(laws)),
             (variance * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "distances are 0 to n - 1", algebra),
         )
@@ -50,9 +49,8 @@ def experiment(derived: Derivation) -> Items:
     says = "the slope enters once, not squared"
     yield Wrong("slope-once", of="row-m0125-n64", equals=scaled.end.subs(m, sqrt(m)), says=says)
     yield Wrong("one-over-the-slope", of="reach", equals=S.Half, says="attention reaches {inverse} keys")
-    words = "variance within a row"
+    words, wrong = "variance within a row", {"wrong: scaling alone": S.One}
     curves = {f"$m = {float(slope):g}$": scaled.end.subs(m, slope) for slope in SLOPES.values()}
-    wrong = {"wrong: scaling alone": S.One}
     title = "The bias, not the scale, sets the variance of long rows"
     yield Plot("rows", ("row-m05-n*", "row-m0125-n*"), n, title, y=words, curves=curves, wrong=wrong)
 

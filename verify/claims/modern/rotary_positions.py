@@ -6,16 +6,16 @@ from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Ex
 from verify.spec import Items, Line, Matrix, Named, S, Sum, Symbol, Var, Wrong, a, algebra, cite, cos, j, k, m
 from verify.spec import moments, n, numbers, of_deviation, q, sigma_k, sigma_q, sin, sqrt, symbols
 
+# Pairs of components of a head; the means of a pair of q and k; the correlation within a pair.
 PAIRS, MEANS, MIXED = 8, ((0.5, -1.0), (1.0, -0.5)), 0.8
-"""Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""
 P, g, TWO = Symbol("P", positive=True, integer=True), Index("g"), S(2)
 ALL = (g, 1, P)  # the pairs of a vector
 x, y = Family("x", m, P, TWO), Family("y", n, P, TWO)
 LAWS = {x: STANDARD[q], y: STANDARD[k]}
+# Means, and the angle by which each pair is turned from one position to the next.
 mu, nu, theta = Given("mu", P, TWO), Given("nu", P, TWO), Given("theta", P)
-"""Means, and the angle by which each pair is turned from one position to the next."""
+# By how much the query's position is beyond the key's, which is c; the correlation within a pair.
 t, c, rho = symbols("t c rho", real=True)
-"""By how much the query's position is beyond the key's, which is c; the correlation within a pair."""
 
 
 def turn(angle: Expr) -> Matrix:
@@ -31,8 +31,8 @@ def turned_score(name: str, query: Matrix, key: Matrix) -> Named:
 
 QUERY, KEY = (Matrix([family[at, g, e] for e in (1, 2)]) for family, at in ((x, a), (y, j)))
 OF_QUERY, OF_KEY = (Matrix([means[g, e] for e in (1, 2)]) for means in (mu, nu))
+# The matrix that makes two independent components two of correlation ρ.
 MIX = Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
-"""The matrix that makes two independent components two of correlation ρ."""
 SCORE = turned_score(r"q'\cdot k'", OF_QUERY + sigma_q * QUERY, OF_KEY + sigma_k * KEY)
 TIED = turned_score(r"u'\cdot w'", MIX * QUERY, MIX * KEY)
 
@@ -62,8 +62,8 @@ def derive() -> Chains:
 
 ORIGINAL = [10000.0 ** (-pair / PAIRS) for pair in range(PAIRS)]
 ANGLES = {theta: numbers(ORIGINAL, "10000 to the power −i/8")}
+# The angles of the original, and means that are those of every pair.
 APART = {**ANGLES, mu: numbers(MEANS[0]), nu: numbers(MEANS[1])}
-"""The angles of the original, and means that are those of every pair."""
 
 
 def experiment(derived: Derivation) -> Items:

@@ -11,14 +11,14 @@ from verify.spec import Within, Wrong, a, algebra, assume, d, d_v, derivative, e
 from verify.spec import numbers, over_keys, q, s, simplify, v
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 
+# Keys and value dimensions of a row, the errors' standard deviation, and a scale to be recovered.
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
-"""Keys and value dimensions of a row, the errors' standard deviation, and a scale to be recovered."""
+# Scores and values of a row.
 SCORES, ROW = 4 * loops.fixed_normals(KEYS, 1 + VALUES)[:, 0], loops.fixed_normals(KEYS, 1 + VALUES)[:, 1:]
-"""Scores and values of a row."""
 c, tau = Symbol("c", positive=True), Symbol("tau", positive=True)
 N, T, f = Symbol("N", positive=True, integer=True), Symbol("T", positive=True, integer=True), Index("f")
+# Slopes and errors of all entries of an output; and several draws of errors for the same output.
 g, error, errors = Given("g", N), Family("epsilon", N), Family("errors", T, d_v)
-"""Slopes and errors of all entries of an output; and several draws of errors for the same output."""
 SQUARES = Sum(g[f] ** 2, (f, 1, N))
 p, other = (Named(Symbol(f"p_{key}"), Softmax(c * s[a, key], key)) for key in (j, l))
 

@@ -10,12 +10,12 @@ from verify.spec import derivative, earlier, lambdify, leading, moments, numeric
 from verify.spec import tanh
 from verify.spec.score_law import lengths
 
+# Dimension of the scaled scores, and caps, the last about as large as those in use.
 D, CAPS = 16, (1, 2, 4, 32)
-"""Dimension of the scaled scores, and caps, the last about as large as those in use."""
 (c, u), x = symbols("c u", positive=True), Symbol("s", real=True)
 SCALED, CAPPED = score / sqrt(d), c * tanh(x / c)
+# The cap's reduction of a square; and how far a difference for a slope reaches either way.
 LOST, STEP = x**2 - CAPPED**2, Rational(1, 100)
-"""The cap's reduction of a square; and how far a difference for a slope reaches either way."""
 
 
 def derive() -> Chains:

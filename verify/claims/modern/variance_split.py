@@ -21,8 +21,8 @@ SCORE, OTHER = (
     Named(Symbol(name), over_components(query(i) * (nu[i] + Sum(B[i, e] * w[key, e], (e, 1, r)))))
     for key, name in ((j, r"q\cdot k"), (l, r"q\cdot k'"))
 )
+# Covariances of components i and g of a query, and of a key.
 OF_QUERIES, OF_KEYS = (Sum(matrix[i, c] * matrix[g, c], (c, 1, r)) for matrix in (A, B))
-"""Covariances of components i and g of a query, and of a key."""
 TRACE, BY_QUERY, BY_KEY, GIVEN_QUERY = (
     Named(Symbol(name), Sum(pair, (i, 1, d), (g, 1, d)))
     for name, pair in (
@@ -54,8 +54,8 @@ def derive() -> tuple[Chain, ...]:
 
 
 MIXING = {A: Matrix([[1, 0], [S.Half, 2]]), B: Matrix([[1, -1], [0, 2]])}
+# Matrices that make two components of a query and of a key; there are four such groups.
 MEANS = {mu: Matrix([1, -S.Half]), nu: Matrix([S.Half, Rational(3, 2)])}
-"""Matrices that make two components of a query and of a key; there are four such groups."""
 
 
 def experiment(derived: Derivation) -> Items:

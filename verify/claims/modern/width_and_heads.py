@@ -4,25 +4,24 @@ from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Items
 from verify.spec import d, integrated, moments, n, score, sqrt
 from verify.spec.lemmas import lost
 
+# A head's width, keys of a row, and how precisely their entropies are integrated.
 WIDTH, KEYS, PRECISELY = 16, 64, 3e-9
-"""A head's width, keys of a row, and how precisely their entropies are integrated."""
 h, e = Symbol("h", positive=True, integer=True), Symbol("e", positive=True, integer=True)
+# Widths by whose root a program may divide scores.
 ROOTS = {
     "head": (d, "of the head’s width"),
     "model": (h * d, "of the model’s width, that of all heads together"),
     "heads": (h, "of the number of heads"),
     "padded": (d + e, "of a width in which dimensions of padding are counted"),
 }
-"""Widths by whose root a program may divide scores."""
 HERE = {d: WIDTH, h: 4, e: 16}
 
 
 def derive() -> Chains:
     for name, (root, words) in ROOTS.items():
         title, defines = f"Divided by the root {words}", f"the variance of scores divided by the root {words}"
-        yield Chain(
-            Var(score / sqrt(root)), name=name if name != "head" else "", title=title, defines=defines
-        ).through(
+        scaled, own = Var(score / sqrt(root)), name if name != "head" else ""
+        yield Chain(scaled, name=own, title=title, defines=defines).through(
             (Var(score) / root, "a factor enters squared", algebra),
             (d / root, "components are independent", moments(STANDARD)),
         )

@@ -11,11 +11,11 @@ from verify.spec import Rational, Symbol, Var, Wrong, algebra, at_most, cite, d,
 from verify.spec import moments, n, score, sqrt, squares
 from verify.spec.lemmas import many_keys, of_queries
 
+# Dimension, keys of the rows of training, and how many times as long rows are, the last for scores alone.
 D, KEYS, LENGTHS, LAST_LENGTH = 16, 8, (1, 4, 16), 64
-"""Dimension, keys of the rows of training, and how many times as long rows are, the last for scores alone."""
 longer, ell = Symbol("s", positive=True), Symbol("ell", positive=True)
+# The factor on scores; and effective keys are no fewer than at s = 1 up to the logarithm LAST of s.
 FACTOR, LAST = (log(longer) / 10 + 1) ** 2, Rational(33, 5)
-"""The factor on scores; and effective keys are no fewer than at s = 1 up to the logarithm LAST of s."""
 SCALED = score / sqrt(d)
 SQUARES, LOST = E(squares(FACTOR * SCALED)), E(log(n) - Entropy(FACTOR * SCALED, j))
 

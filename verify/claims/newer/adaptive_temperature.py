@@ -11,13 +11,13 @@ from verify.spec import Line, LogSumExp, Rational, S, Softmax, Symbol, Wrong, a,
 from verify.spec import cite, exp, fact, integrated, j, log, m, n, over_keys, s
 
 H = Symbol("H", real=True)
+# As published.
 FACTOR = sum(Rational(c, 1000) * H**power for power, c in enumerate((-1791, 4917, -2300, 481, -37)))
-"""As published."""
 LOW = Rational(8485, 10_000), Rational(8486, 10_000)
+# Between which entropies the factor crosses 1, upwards and downwards.
 HIGH = Rational(59_445, 10_000), Rational(59_446, 10_000)
-"""Between which entropies the factor crosses 1, upwards and downwards."""
+# The largest factor, rounded upwards, and where it is.
 PEAK, AT = Rational(24_214, 10_000), Rational(44_124, 10_000)
-"""The largest factor, rounded upwards, and where it is."""
 KEYS, ENTROPIES = (256, 512, 1024), np.linspace(0, 7, 70_001)
 MEAN_ENTROPY = E(Entropy(s[a, j], j))
 

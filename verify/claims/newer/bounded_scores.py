@@ -13,8 +13,8 @@ from verify.spec import at_most, cite, earlier, exp, integral, j, l, log, m, n, 
 from verify.spec.arrays import Array
 
 R, t = symbols("R t", positive=True)
+# Scores within a range R, half of R times numbers that lie between -1 and 1.
 ROW, WITHIN = R * s[a, j] / 2, (Le(s[a, j], 1), Ge(s[a, j], -1))
-"""Scores within a range R, half of R times numbers that lie between -1 and 1."""
 
 
 def derive() -> Chains:

@@ -10,8 +10,8 @@ from verify.spec import Wrong, algebra, cite, fact, j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
+# A factor that is critical at a cosine of 1/6, and cosines.
 FACTOR, COSINES = Rational(6, 5), {"c0": S.Zero, "c17": Rational(1, 6), "c30": Rational(3, 10)}
-"""A factor that is critical at a cosine of 1/6, and cosines."""
 
 
 def derive() -> tuple[Chain, ...]:

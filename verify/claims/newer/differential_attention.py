@@ -12,8 +12,8 @@ from verify.spec import cited, earlier, exp, fact, j, m, moments, n, normal, s, 
 factor, (r, rho), t = Symbol("lambda", nonnegative=True), symbols("r rho", real=True), Family("t", m, n)
 LAWS = {**NORMAL_ROWS, t: normal()}
 POSSIBLE, MANY = (r >= -1, r <= 1), n > 1
+# Scores of the second map, whose correlation with those of the first is r.
 OTHER = r * s[a, j] + sqrt(1 - r**2) * t[a, j]
-"""Scores of the second map, whose correlation with those of the first is r."""
 FIRST, SECOND = Softmax(s[a, j], j), Softmax(OTHER, j)
 LESS = FIRST - factor * SECOND
 CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
@@ -34,9 +34,8 @@ def derive() -> Chains:
     )
     less, squared, taken_out = factor < 1, (1 - factor) ** 2, "the square of the mean taken out"
     title = "The variance over the squared mean, over that of a plain weight"
-    relative = Chain(
-        noise.start / means**2, name="relative", title=title, given=(*POSSIBLE, MANY, less)
-    ).through(
+    over_mean, given = noise.start / means**2, (*POSSIBLE, MANY, less)
+    relative = Chain(over_mean, name="relative", title=title, given=given).through(
         (noise.end / means**2, "the variance", earlier(noise)),
         (noise.end / squared, "the mean", moments(LAWS)),
         (1 + 2 * factor * (1 - CORRELATION) / squared, taken_out, algebra),
@@ -58,10 +57,8 @@ def derive() -> Chains:
         )
     first, second, rest = exp(s[a, j]), exp(r * s[a, j]), exp(sqrt(1 - r**2) * t[a, j])
     product = E(exp((1 + r) * s[a, j])) * E(rest) - E(first) * E(second) * E(rest)
-    title = "The correlation of exponentials"
-    yield Chain(
-        Cov(first, exp(OTHER)) / Var(first), name="exponentials", title=title, given=POSSIBLE
-    ).through(
+    title, correlation = "The correlation of exponentials", Cov(first, exp(OTHER)) / Var(first)
+    yield Chain(correlation, name="exponentials", title=title, given=POSSIBLE).through(
         (product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS)),
         ((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS)),
     )

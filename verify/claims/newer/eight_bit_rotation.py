@@ -19,12 +19,12 @@ from verify.spec.rounding import rounded
 theta, e = symbols("theta e", real=True)
 h = Symbol("h", positive=True)
 WIDTH = 64  # the number of components
+# Orthogonal matrices: Hadamard's with the signs of every third row turned, and one that was drawn once.
 TURNS = {
     "unrotated": np.eye(WIDTH),
     "rotated": np.where(np.arange(WIDTH) % 3 == 0, -1.0, 1.0)[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH),
     "random": np.linalg.qr(NORMAL.draw(stream(0, "eight-bit-rotation", "rotation", 0), (WIDTH, WIDTH)))[0],
 }
-"""Orthogonal matrices: Hadamard's with the signs of every third row turned, and one that was drawn once."""
 
 
 def fill(rng: np.random.Generator, out: Array) -> None:
@@ -35,8 +35,7 @@ def fill(rng: np.random.Generator, out: Array) -> None:
 
 
 # E z² = 1 + 10²/1000, and E z⁴ = 3·(999 + 101²)/1000.
-MOMENTS = map(Fraction, ("1", "0", "1.1", "0", "33.6"))
-OUTLIERS = Distribution("normal with outliers", tuple(MOMENTS), fill)
+OUTLIERS = Distribution("normal with outliers", tuple(map(Fraction, ("1", "0", "1.1", "0", "33.6"))), fill)
 
 
 def derive() -> Chains:

@@ -15,8 +15,8 @@ b, e, h = symbols("b e h", integer=True)
 total, term = symbols("S t", nonnegative=True)
 x = Family("x", m, n)
 UNIFORM = {x: Law("the moments of U(0, 1)", (S.One, S.Half, S.One / 3))}
+# Bits of the significand, with the leading bit; a bound in bfloat16 of sums of terms of at most 1.
 BITS, MOST = {"bfloat16": 8, "half": 11}, 2**8
-"""Bits of the significand, with the leading bit; a bound in bfloat16 of sums of terms of at most 1."""
 
 
 def in_turn(terms: Array, bits: int = 8) -> Array:

@@ -13,10 +13,10 @@ from verify.spec import exp, fact, j, log, m, n, symbols
 
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)
+# The factor s of published models, and a score's lead over all others: their product is above 1.
 FACTOR, LEAD = Rational(43, 100), 5
-"""The factor s of published models, and a score's lead over all others: their product is above 1."""
+# Numbers of keys that are drawn and computed; how much the leader's lead may exceed 5.
 KEYS, LEVELS, WIDTH = (10, 100, 1000), (100, 1000, 10_000), Rational(1, 5)
-"""Numbers of keys that are drawn and computed; how much the leader's lead may exceed 5."""
 DRAWN, AT_LEAD = n ** (-factor * (g + (R - g) * x[a, j])), n ** (-factor * g)
 LEADER = E(1 / (1 + Sum(DRAWN, (j, 2, n))))
 LEAST, MOST = 1 / (1 + (n - 1) * AT_LEAD), 1 / (1 + (n - 1) * n ** (-factor * R))

@@ -11,13 +11,13 @@ from verify.spec import substitute, symbols
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 
 gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)
+# The level that scores of fixed inputs are clipped to, and that of random inputs.
 LEVEL, LOW = 4.0, Rational(1, 2)
-"""The level that scores of fixed inputs are clipped to, and that of random inputs."""
 LARGEST, LEAST = Largest(Largest(score, j), a), -Largest(Largest(-score, j), a)
+# The share of inputs with a score below -τ once the largest is clipped to τ.
 BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
-"""The share of inputs with a score below -τ once the largest is clipped to τ."""
+# Queries and keys with scores beyond the level.
 FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
-"""Queries and keys with scores beyond the level."""
 
 
 def derive() -> Chains:

@@ -11,8 +11,8 @@ x, c, r = symbols("x c r", positive=True)
 z = Symbol("z", real=True)
 TERM = exp(sigma * s[a, j])
 SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))  # a sigmoid of s - ln n is x/(n + x) with x = eˢ
+# Mean and mean square of the exponential of a normal score.
 MEAN, SQUARE = exp(sigma**2 / 2), exp(2 * sigma**2)
-"""Mean and mean square of the exponential of a normal score."""
 
 
 def derive() -> Chains:

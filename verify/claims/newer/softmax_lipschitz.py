@@ -10,8 +10,8 @@ from verify.spec import algebra, at_most, cite, earlier, exp, j, l, m, n, over_k
 from verify.spec.arrays import complex_step, softmax
 
 delta, x = Symbol("delta", positive=True), Family("x", n)
+# Orders and names of norms.
 NORMS = {"sum": (1, "sum"), "length": (2, "Euclidean"), "largest": (np.inf, "maximum")}
-"""Orders and names of norms."""
 p, weight = Softmax(s[a, j], j), Softmax(sigma * s[a, j], j)
 OTHERS = 1 - KroneckerDelta(j, l)
 

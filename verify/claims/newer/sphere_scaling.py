@@ -13,8 +13,8 @@ z = Family("z", m, n)
 LAWS = {**NORMAL_COMPONENTS, z: normal()}
 COSINE = score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j))
 LARGEST = E(Largest(Softmax(beta * COSINE, j), j))
+# Uniform between 0 and 1: the distribution function of a normal number, at that number.
 UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
-"""Uniform between 0 and 1: the distribution function of a normal number, at that number."""
 
 
 def derive() -> Chains:

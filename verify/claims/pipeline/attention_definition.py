@@ -14,15 +14,15 @@ SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
 c, t, x, seen, hidden = symbols("c t x Z H", positive=True)
 WEIGHT = Named(Symbol("P_{aj}"), Softmax(c * score, j))
 RNG = stream(0, "attention-definition", "arrays", 0)
+# Fixed queries, keys and values.
 Q, K, V = (NORMAL.draw(RNG, shape) for shape in ((QUERIES, HEAD), (KEYS, HEAD), (KEYS, WIDTH)))
-"""Fixed queries, keys and values."""
 BLOCKED, NO_PADDING = np.full((QUERIES, KEYS), -np.inf), np.arange(KEYS) < KEYS - 2
+# Masks by name: as an array that is added to the scores, and in words of single indices for the loops.
 MASKS: dict[str, tuple[Array, loops.Sees]] = {
     "none": (np.zeros((QUERIES, KEYS)), lambda _query, _key: True),
     "causal": (np.triu(BLOCKED, 1), lambda query, key: key <= query),
     "padding": (np.where(NO_PADDING, 0.0, BLOCKED), lambda _, key: key not in {5, 6}),  # the last two of 7
 }
-"""Masks by name: as an array that is added to the scores, and in words of single indices for the loops."""
 PARTS = {
     "loops": "largest distance from the definition in loops",
     "rows": "largest distance of a row's sum from 1",

@@ -34,8 +34,8 @@ QUERIES, KEYS, VALUES = (
 )
 SCORES, OUTPUT = QUERIES * KEYS.T, P * VALUES
 ARRAYS = ("queries", "keys", "values", "scores", "weights", "output")
+# Arrays with the shape of another array; the rest have that of the output.
 SHAPED_LIKE = {**dict.fromkeys(ARRAYS[:2], "queries"), **dict.fromkeys(ARRAYS[3:5], "scores")}
-"""Arrays with the shape of another array; the rest have that of the output."""
 
 
 def derive() -> Chains:

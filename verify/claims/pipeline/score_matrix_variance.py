@@ -5,8 +5,8 @@ from verify.spec import Wrong, a, algebra, b, cite, d, j, l, m, moments, n, scor
 
 D, SIDE = 16, 32
 WHOLE, FIRST, LAST = {m: SIDE, n: SIDE}, {a: 1, j: 1}, {a: 2, j: 2}
+# A score of the same query with another key, and a score of another query and key.
 SAME, ELSEWHERE = score_of(a, l), score_of(b, l)
-"""A score of the same query with another key, and a score of another query and key."""
 HEAVY = "products of squares have heavy tails"
 OF_SCORES = Within(2.0, D, "the variance of a score")
 OF_ROW = Within(2.5, 2 * D, "the covariance within a row", HEAVY)

@@ -5,11 +5,11 @@ from verify.spec import Indicator, Items, Plot, Var, Within, Wrong, algebra, d, 
 from verify.spec import score, v
 
 D, SIDE = 64, 32
+# The values' dimensions, and the law of their components in each.
 VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}
-"""The values' dimensions, and the law of their components in each."""
 BESIDE = {**STANDARD, v: STANDARD[q]}
+# The mean square of a value's components, and of its key's.
 SIZE, OF_KEY = Dot(v, j, v, j) / d_v, Dot(k, j, k, j) / d
-"""The mean square of a value's components, and of its key's."""
 LONG = Indicator(SIZE - 1)
 
 

@@ -12,8 +12,8 @@ N, c = Symbol("N", integer=True, positive=True), Index("c")
 mu, sigma, x = Symbol("mu", real=True), Symbol("sigma", positive=True), Family("x", N, d)
 VECTORS = {x: Law("mean μ and variance σ²", (S.One, mu, mu**2 + sigma**2, *symbols("m_3 m_4", real=True)))}
 EIGHT = Law("the moments of U(0, 1) up to the eighth", tuple(Rational(1, order + 1) for order in range(9)))
+# 100 vectors, and mean and standard deviation of components from U(0, 1).
 UNIFORM = {N: 100, mu: Rational(1, 2), sigma: sqrt(3) / 6}
-"""100 vectors, and mean and standard deviation of components from U(0, 1)."""
 PAIR = Dot(x, a, x, b)
 
 
@@ -23,8 +23,9 @@ def over_pairs(power: int) -> Expr:
     return (Sum(PAIR**power, (a, 1, N), (b, 1, N)) - same) / (N * (N - 1))
 
 
+# The plain variance of all scores: the mean square less the squared mean.
 V = Named(Symbol(r"\hat{V}"), over_pairs(2) - over_pairs(1) ** 2)
-"""The plain variance of all scores: the mean square less the squared mean."""
+# The printed experiment in outline, with its names and ranges; draw, keep and dot stand for its calls.
 PRINTED = """
 def calculate(array_length):
     arrays = draw(100, array_length)
@@ -35,7 +36,6 @@ def calculate(array_length):
 points = [calculate(n) for n in range(1, 513)]
 axis = range(0, len(points))
 """
-"""The printed experiment in outline, with its names and ranges; draw, keep and dot stand for its calls."""
 MENDED = PRINTED.replace("num_arrays", "len(arrays)").replace("(0, len(points))", "(1, len(points) + 1)")
 
 
@@ -100,7 +100,6 @@ def experiment(derived: Derivation) -> Items:
     at, says = {d: 32, **UNIFORM}, "the estimator is unbiased"
     wide = Within(10.0, bias.end.subs(at), "the derived bias", why, fixed=True)
     yield Wrong("unbiased", bias, at, equals=0, laws=laws, tolerance=wide, says=says)
-
     what = "undefined names in the experiment, once they are mended"
     yield Computed("code-runs", what, undefined_names, (MENDED,), equals=0)
     says = "the experiment runs as printed"
@@ -109,7 +108,6 @@ def experiment(derived: Derivation) -> Items:
     yield Computed("axis-is-right", what, axis_offset, (MENDED,), equals=0)
     says = "its horizontal axis is the dimension, as printed"
     yield Wrong("axis-is-dimension", of="axis-is-right", arguments=(PRINTED,), says=says)
-
     what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"
     yield fact("relative-bias", what, derived["share"].end.subs(UNIFORM))
     title = "The popular experiment does show a straight line"

@@ -11,8 +11,8 @@ from verify.spec import Chain, Check, Claim, Derivative, Figure, Findings, Items
 from verify.spec import derivative, earlier, figures as draw, lambdify, numerically, of_probability
 from verify.spec.score_law import BELOW, DENSITY, MIXTURE, SHARE, below, distribution, x, z
 
+# Points of comparison are about a part in GRID of the probability apart.
 DIMENSIONS, GRID = (1, 2, 4, 16, MOST := 64), 256
-"""Points of comparison are about a part in GRID of the probability apart."""
 
 
 def derive() -> tuple[Chain, ...]:

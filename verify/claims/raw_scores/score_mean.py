@@ -5,8 +5,8 @@ from fractions import Fraction
 from verify.spec import CENTRED, GENERAL, NORMAL, Chain, Check, Claim, Derivation, E, Items, Sum, Wrong, a
 from verify.spec import algebra, d, i, j, k, moments, mu_k, mu_q, of_deviation, q, score
 
+# Normal components with mean ½ and variance 1.
 OFF_CENTRE = dict.fromkeys((q, k), NORMAL.moved(Fraction(1, 2), 1))
-"""Normal components with mean ½ and variance 1."""
 
 
 def derive() -> tuple[Chain, ...]:

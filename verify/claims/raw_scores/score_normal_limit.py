@@ -13,13 +13,13 @@ from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 NEAR, FAR = 1000, 2000  # dimensions in which the distance is computed from the exact law to tell its rate
 x = Symbol("x", positive=True)
 ROOT_3 = sqrt(3)
+# Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial.
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
-"""Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
 NORMAL = (1 - erf(x / sqrt(2))) / 2
 DISTANCE = NORMAL - E(Indicator(-x * sqrt(d) - score))
 TERM = (3 * x - x**3) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
+# Distances from 0, in standard deviations, at which the exact law is searched for its largest gap.
 PLACES = np.linspace(0.125, 4.0, 32)
-"""Distances from 0, in standard deviations, at which the exact law is searched for its largest gap."""
 
 
 def derive() -> tuple[Chain, ...]:
@@ -69,7 +69,6 @@ def experiment(derived: Derivation) -> Items:
     yield Check("kurtosis-d32", derived, many, tolerance=fixed, control=True)
     skewed = Within(3.0, 32**1.5, "the cube of the deviation", "third powers vary much")
     yield Check("third-moment-d32", derived["third"], many, tolerance=skewed)
-
     beyond, label = "what falls faster than the first-order term", f"${latex(DISTANCE)}$"
     power, far = simplify(d * TERM.diff(d) / TERM), Allowance(0.005, beyond)
     what, where = f"exponent of {label} in $d_k$", {"from": NEAR, "to": FAR}

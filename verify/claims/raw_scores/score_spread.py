@@ -17,18 +17,18 @@ from verify.spec import oo, q, score, sigma_k, sigma_q, sqrt
 from verify.spec.score_law import SHARE, below, distribution, x
 
 LEVEL = Rational(95, 100)
+# The 95% point of scores, above their mean; and that of a normal number, in deviations.
 POINT, NORMAL_POINT = Quantile(score, LEVEL) - E(score), sqrt(2) * erfinv(2 * LEVEL - 1)
-"""The 95% point of scores, above their mean; and that of a normal number, in deviations."""
 BIN = 0.25
+# The ends of the bins of the histograms, in standard deviations from the mean.
 EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
-"""The ends of the bins of the histograms, in standard deviations from the mean."""
 CELLS = 2048  # into which (0, 1) is cut to convolve the law of a product numerically
 u, v = (Symbol(name, positive=True) for name in "uv")
 PRODUCT = u - u * log(u)  # P(xy ≤ u) for independent x and y from U(0, 1)
 SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
 LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
+# The standard deviation of a single product of components.
 DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
-"""The standard deviation of a single product of components."""
 
 
 def derive() -> tuple[Chain, ...]:
@@ -91,7 +91,6 @@ def experiment(derived: Derivation) -> Items:
         points = tuple(map(float, EDGES * math.sqrt(size)))
         law = LargestGap(SHARE, x, points, tuple(below(size, place) for place in points))
         yield Check(f"normal-law-d{size}", law, {d: size}, equals=0, tolerance=of_probability())
-
     far, limit = Allowance(0.01, "the distance from the limit of high dimension"), derived["many"].end.rhs
     what = "the 95% point of scores, in standard deviations"
     says = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"

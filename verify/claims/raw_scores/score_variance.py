@@ -11,11 +11,11 @@ from verify.spec.score_law import characteristic
 
 product, x, y = q[a, i] * k[j, i], Family("x", m), Family("y", n)
 CORRELATION = Rational(1, 2)
+# A score whose components share a part: those of a vector have this correlation with each other.
 CORRELATED = over_components(
     (sqrt(CORRELATION) * x[a] + sqrt(1 - CORRELATION) * q[a, i])
     * (sqrt(CORRELATION) * y[j] + sqrt(1 - CORRELATION) * k[j, i])
 )
-"""A score whose components share a part: those of a vector have this correlation with each other."""
 
 
 def derive() -> tuple[Chain, ...]:

@@ -43,7 +43,6 @@ def experiment(derived: Derivation) -> Items:
     for name, pair in of_name.items():
         laws = dict(zip((q, k), pair, strict=True))
         yield Check(f"{name}-kurtosis", kurtosis, {d: 8}, laws=laws, tolerance=fixed)
-
     says = "a law with twice the fourth moment has scores of twice the variance (Laplace components)"
     yield Wrong("fourth-moment-matters", of="laplace-variance-d128", equals=2 * derived.end, says=says)
     of_normal = kurtosis.end.subs({kappa_q: 3, kappa_k: 3})

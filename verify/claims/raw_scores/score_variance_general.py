@@ -9,8 +9,8 @@ from verify.spec import mu_q, of_deviation, q, score, sigma_k, sigma_q, sqrt
 UNIFORM = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
 SHIFTED = {q: NORMAL.moved(Fraction(1, 2), 1), k: NORMAL.moved(-1, 2)}
 SKEWED = {q: EXPONENTIAL.moved(1, 1), k: SHIFTED[q]}
+# Means and standard deviations of components from U(0, 1).
 OF_UNIFORM = {mu_q: Rational(1, 2), mu_k: Rational(1, 2), sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
-"""Means and standard deviations of components from U(0, 1)."""
 WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 

@@ -14,8 +14,8 @@ from verify.spec import fact, i, integral, l, m, n, normal, oo
 from verify.spec.arrays import Array
 
 TWO = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))
+# The pairs of vectors that the sources multiply, in two and in three dimensions.
 THREE = (((1, 2, 3), (3, 2, 1)), ((3, 4, 5), (6, 7, 8)), ((10, 9, 11), (8, 7, 6)))
-"""The pairs of vectors that the sources multiply, in two and in three dimensions."""
 ROW = np.arange(1, 9)
 f, u, w = (Symbol(name, positive=True) for name in "fuw")
 x, y = Family("x", m, S(3)), Family("y", m, S(3))
@@ -50,8 +50,7 @@ def degree(values: Array) -> int:
 def experiment(derived: Derivation) -> Items:
     result = {size: derived.end.subs(n, size) for size in (1, 2, 4, 6, 100)}
     for size, exact in result.items():
-        what = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"
-        vectors = np.arange(1, size + 1), np.arange(3, size + 3)
+        what, vectors = r"$[1,\dots,n]\cdot[3,\dots,n+2]$", (np.arange(1, size + 1), np.arange(3, size + 3))
         yield Computed(f"sum-n{size}", what, np.dot, vectors, equals=exact, settings={"n": size})
     what, dots = "degree in $n$ of the dot products, by their differences", np.cumsum(ROW * (ROW + 2))
     cubic = Poly(derived.end, n).degree()

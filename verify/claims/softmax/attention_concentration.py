@@ -9,8 +9,8 @@ from verify.spec import s, score, sigma, sqrt, squares
 from verify.spec.integrals import ON_PAPER
 from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries, squares_lack
 
+# Dimensions for each number of keys: 2 ln n is 5.5 and 11.1.
 RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}
-"""Dimensions for each number of keys: 2 ln n is 5.5 and 11.1."""
 HIGHEST = E(Largest(s[a, j], j))
 UNSCALED, SCALED = E(squares(score)), E(squares(score / sqrt(d)))
 

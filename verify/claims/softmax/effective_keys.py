@@ -29,8 +29,7 @@ def experiment(derived: Derivation) -> Items:
     says = "attention spreads over all keys: {times} is {value}"
     yield Wrong("over-all-keys", of="squares-n64", equals=S.One, says=says)
     yield Wrong("limit-at-once", of="squares-n4", equals=EULER, says="the limit is reached with 4 keys")
-    says = "{n} = 1000 keys are as good as infinitely many"
-    few = {n: 1000}
+    says, few = "{n} = 1000 keys are as good as infinitely many", {n: 1000}
     yield Wrong("limit-at-thousand", of="limit", at=few, equals=EULER, arguments=(TIMES, few), says=says)
     curves, bounds = {"exact": TIMES}, {"{limit:prediction}": EULER}
     yield Plot("towards-e", "squares-n*", n, curves=curves, bounds=bounds, y="mean of {times}", linear="y")

@@ -10,13 +10,13 @@ from verify.spec import over_keys, s
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax, stream
 
 ROWS, KEYS = 64, 50
+# The identities by name, each with the words for the error of array code.
 LABELS = {
     "sum": "largest distance of a row's sum from 1",
     "ratio": "largest distance of a weight from the row's largest times the exponential of their difference",
     "shift": "largest change by adding 100 to all scores",
     "library": "largest distance from SciPy's softmax",
 }
-"""The identities by name, each with the words for the error of array code."""
 c = Symbol("c", real=True)
 p = Softmax(s[a, j], j)
 

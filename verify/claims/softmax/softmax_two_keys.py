@@ -7,10 +7,10 @@ from verify.spec import Symbol, Within, Wrong, a, at_most, cited, earlier, exp, 
 from verify.spec import sigma, sqrt, substitute
 
 x, p, GAP = Symbol("x", real=True), Softmax(sigma * s[a, j], j), sigma * (s[a, 1] - s[a, 2])
+# p(1-p) for two keys whose scores differ by x: the derivative of the logistic function.
 SLOPE = exp(x) / (1 + exp(x)) ** 2
-"""p(1-p) for two keys whose scores differ by x: the derivative of the logistic function."""
+# The density at 0 of the gap between two independent normal scores of deviation σ.
 PEAK = 1 / (2 * sigma * sqrt(pi))
-"""The density at 0 of the gap between two independent normal scores of deviation σ."""
 
 
 def derive() -> tuple[Chain, ...]:

@@ -11,8 +11,8 @@ _TOP, _TOP_WEIGHTS = np.polynomial.legendre.leggauss(24)
 _TOP, _TOP_WEIGHTS = (1 + _TOP) / 2, _TOP_WEIGHTS / 2
 _BEYOND, _BEYOND_WEIGHTS = np.polynomial.legendre.leggauss(64)
 _BEYOND = (1 + _BEYOND) / 2
+# The fourth powers of these nodes are close together at 0, where the nearest of many keys are.
 _BEYOND_WEIGHTS = _BEYOND_WEIGHTS / 2 * 4 * _BEYOND**3
-"""The fourth powers of these nodes are close together at 0, where the nearest of many keys are."""
 _SPHERE_LOG = np.linspace(-16.0, 4.0, 161)
 
 
