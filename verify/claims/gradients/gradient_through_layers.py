@@ -118,18 +118,14 @@ def hardly_varying(draws: Mapping[str, Array], _: np.random.Generator) -> dict[s
     return {"input-square": at_input, "output-square": at_output}
 
 
-def growth(program: Program, name: str, over: str = "") -> Expr:
-    """Return the geometric mean of the norm's growth per layer at a scale, or its quotient at two."""
-    less = E(Column(program, over)) if over else 0
-    return exp((E(Column(program, name)) - less) / L)
-
-
-def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WIDTH) -> dict[Symbol, int]:
-    """Return the sizes of a stack: of its heads, and how many layers, tokens and dimensions it has."""
-    return {d: size, L: layers, n: tokens, D: width}
-
-
 def experiment(derived: Derivation, tolerance: float) -> Items:
+    def growth(program: Program, name: str, over: str = "") -> Expr:
+        less = E(Column(program, over)) if over else 0
+        return exp((E(Column(program, name)) - less) / L)
+
+    def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WIDTH) -> dict[Symbol, int]:
+        return {d: size, L: layers, n: tokens, D: width}
+
     first, unity = derived["first"], Threshold(S.One)
     yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
     fine, near = tolerance < 0.02, Within(fixed=True)

@@ -135,12 +135,10 @@ def rescaled_gap(of_rates: float) -> float:
     return largest_difference(at_scale, losses(smaller, tokens, asked, np.ones(3), of_rates * rates))
 
 
-def share(column: str) -> Expr:
-    """Return the share of seeds in which a column is above 0."""
-    return E(Indicator(Column(training, column)))
-
-
 def experiment(derived: Derivation, tolerance: float) -> Items:
+    def share(column: str) -> Expr:
+        return E(Indicator(Column(training, column)))
+
     trains, version = partial(Check, laws=DRAWN, shape=SIZES), partial(Wrong, laws=DRAWN, shape=SIZES)
     seeds, few, fine = {d: DIMENSION}, {d: 4}, tolerance < 0.02
     nearly_none, half, most, nearly_all = (Threshold(S(eighths) / 8) for eighths in (1, 4, 6, 7))

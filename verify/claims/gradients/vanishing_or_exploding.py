@@ -64,12 +64,10 @@ def derive() -> Chains:
     yield Chain(of_values, name="values", title=title).then(ratio(E(squared)), apart, UPSTREAM)
 
 
-def at(keys: int, dimension: int) -> dict[Symbol, Expr]:
-    """Return the values of symbols for a number of keys and a dimension."""
-    return {n: S(keys), d: S(dimension), d_v: S(8), c: 1 / sqrt(S(dimension))}
-
-
 def experiment(derived: Derivation, tolerance: float) -> Items:
+    def at(keys: int, dimension: int) -> dict[Symbol, Expr]:
+        return {n: S(keys), d: S(dimension), d_v: S(8), c: 1 / sqrt(S(dimension))}
+
     yield Check("median-vanishes", MEDIANS, at(16, 1024), at_most=Threshold(Rational(1, 200)))
     rare = Within(10.0, because="in high dimension it hangs on rare rows", fixed=True)
     for path, dimension in product(("queries", "keys", "values"), (16, 64, 256)):

@@ -84,14 +84,12 @@ def below(point: float) -> float:
     return float(0.5 - scipy.integrate.quad(wave, 0.0, 2.0, epsabs=1e-14, limit=400)[0] / np.pi)
 
 
-def gap(upper: Callable[[float], float]) -> LargestGap:
-    """Return the largest gap from a symmetric law, given how much of it lies between 0 and a point."""
-    above = [0.5 + upper(point) for point in POINTS]
-    places = (*(-point for point in POINTS[::-1]), *POINTS)
-    return LargestGap(BELOW, y, places, (*(1 - share for share in above[::-1]), *above))
-
-
 def experiment(tolerance: float) -> Items:
+    def gap(upper: Callable[[float], float]) -> LargestGap:
+        above = [0.5 + upper(point) for point in POINTS]
+        places = (*(-point for point in POINTS[::-1]), *POINTS)
+        return LargestGap(BELOW, y, places, (*(1 - share for share in above[::-1]), *above))
+
     laws, near, stretch = {q: CAUCHY, k: CAUCHY}, of_probability(0.5), 1 + 10 * tolerance
     yield Check("law-of-a-product", gap(above_zero), {d: 1}, equals=0, laws=laws, tolerance=near)
     far, share = E(Indicator(-10 - score / sqrt(d))), below(10 * 64**0.5)

@@ -29,12 +29,10 @@ def derive() -> Chains:
     yield fixed.then(0, "it lies between two bounds that tend there", between(below, above))
 
 
-def exact(keys: float, mean: Expr = MEAN) -> float:
-    """Return a mean of rows of so many keys, integrated; a fixed spread is 1."""
-    return integrated(mean, {n: round(keys), sigma: 1})
-
-
 def experiment(derived: Derivation) -> Items:
+    def exact(keys: float, mean: Expr = MEAN) -> float:
+        return integrated(mean, {n: round(keys), sigma: 1})
+
     growing, of_growing = derived["growing"], partial(exact, mean=derived["growing"].start)
     for keys in (4, 64, 1024):
         yield Check(f"growing-n{keys}", growing, {n: keys}, equals=of_growing(keys), tolerance=0.75)

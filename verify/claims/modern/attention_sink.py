@@ -44,12 +44,10 @@ def beside_sink(scores: Array, sink: float) -> Array:
     return softmax(padded)[..., :-1]
 
 
-def weight(keys: int) -> Callable[[float], float]:
-    """Return the keys' mean weight as a function of the sink's score, integrated."""
-    return lambda sink: over_lengths(partial(mean_beside_sink, sink=float(sink)), keys, D, D**-0.5).value
-
-
 def experiment(derived: Derivation) -> Items:
+    def weight(keys: int) -> Callable[[float], float]:
+        return lambda sink: over_lengths(partial(mean_beside_sink, sink=float(sink)), keys, D, D**-0.5).value
+
     for keys, sink in ROWS:
         at, cell, near = {n: keys, d: D, b: sink}, f"n{keys}-b{sink}", Within(0.5, fixed=True)
         yield Check(f"kept-{cell}", derived, at, equals=weight(keys)(sink), control=(keys, sink) == ROWS[-1])

@@ -17,14 +17,12 @@ MASKS = {z: Law("mean and mean square 1 − r", (S.One, 1 - r, 1 - r))}
 P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
 
 
-def chain(
-    name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law] = MASKS
-) -> Chain:
-    """Return a chain with a single line, by moments, for rates below 1."""
-    return Chain(start, name=name, title=title, given=(r < 1,)).then(end, why, moments(laws))
-
-
 def derive() -> Chains:
+    def chain(
+        name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law] = MASKS
+    ) -> Chain:
+        return Chain(start, name=name, title=title, given=(r < 1,)).then(end, why, moments(laws))
+
     def dropped(weight: Expr, value: Expr) -> Expr:
         return over_keys(weight * z[a, j] * value) / (1 - r)
 

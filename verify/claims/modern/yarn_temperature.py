@@ -40,12 +40,10 @@ def derive() -> Chains:
     yield chain.then(15 * root / 2 - 9, r"at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", missing, "≤")
 
 
-def exact(mean: Expr) -> Callable[[float], float]:
-    """Return a mean over rows s times as long as in training as a function of s, integrated."""
-    return lambda length: integrated(mean, {n: round(KEYS * length), d: D, longer: length})
-
-
 def experiment(derived: Derivation) -> Items:
+    def exact(mean: Expr) -> Callable[[float], float]:
+        return lambda length: integrated(mean, {n: round(KEYS * length), d: D, longer: length})
+
     last, wide = LAST_LENGTH, partial(Check, tolerance=2)
     for length in (*LENGTHS, last):
         yield Check(f"variance-s{length}", derived, {d: D, longer: length}, control=length == last)

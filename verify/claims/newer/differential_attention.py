@@ -75,12 +75,10 @@ def correlation_of_two(correlation: float) -> float:
     return float((joint * left * right).sum() / (joint * left**2).sum())
 
 
-def at_half(noise: Expr, correlation: Expr | float) -> float:
-    """Return a noise at a factor of 1/2 and a correlation of both weights."""
-    return float(noise.xreplace({CORRELATION: correlation}).subs(factor, S.Half))
-
-
 def experiment(derived: Derivation) -> Items:
+    def at_half(noise: Expr, correlation: Expr | float) -> float:
+        return float(noise.xreplace({CORRELATION: correlation}).subs(factor, S.Half))
+
     check, relative, shared = partial(Check, tolerance=2), derived["relative"], correlation_of_two(0.9)
     apart = derived["apart"].end, derived["relative-apart"].end
     correlated = at_half(derived.end, shared), at_half(relative.end, shared)

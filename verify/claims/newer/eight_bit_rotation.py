@@ -91,13 +91,11 @@ def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, 
     return columns
 
 
-def gain(column: str, by: str = "rotated") -> Expr:
-    """Return the mean over blocks of the root of a column, over that after a rotation."""
-    unrotated, rotated = (E(sqrt(Column(eight_bits, f"{column}-{name}"))) for name in ("unrotated", by))
-    return unrotated / rotated
-
-
 def experiment(derived: Derivation) -> Items:
+    def gain(column: str, by: str = "rotated") -> Expr:
+        unrotated, rotated = (E(sqrt(Column(eight_bits, f"{column}-{name}"))) for name in ("unrotated", by))
+        return unrotated / rotated
+
     laws, shape = {q: OUTLIERS, k: OUTLIERS, v: NORMAL}, {m: 32, d_v: 1}
     check = partial(Check, laws=laws, shape=shape, tolerance=Within(0.5, fixed=True))
     few, many = {n: 32, d: WIDTH}, {n: 256, d: WIDTH}

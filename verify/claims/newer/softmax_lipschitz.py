@@ -16,13 +16,11 @@ p, weight = Softmax(s[a, j], j), Softmax(sigma * s[a, j], j)
 OTHERS = 1 - KroneckerDelta(j, l)
 
 
-def row_of(own: Expr) -> Expr:
-    """Return the absolute values of a row of the Jacobian, p_j(1 - p_j) and p_j p_l, summed."""
-    other = Softmax(own.args[0].subs(j, l), l)
-    return own * (1 - own) + over_keys(OTHERS * own * other, l)
-
-
 def derive() -> Chains:
+    def row_of(own: Expr) -> Expr:
+        other = Softmax(own.args[0].subs(j, l), l)
+        return own * (1 - own) + over_keys(OTHERS * own * other, l)
+
     square, total = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
     row = Chain(row_of(p), title="The absolute values of a row of the Jacobian")
     row = row.then(2 * p * (1 - p), total, algebra)

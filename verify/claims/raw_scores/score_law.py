@@ -32,20 +32,18 @@ def points_of(dimension: int) -> Any:
     return np.interp(0.5 + np.arange(1, GRID // 2) / GRID, [below(dimension, at) for at in fine], fine)
 
 
-def from_density(dimension: int, points: Any) -> Any:
-    """Return the distribution function at increasing positive points, integrated from 0 on."""
-    function, ends = lambdify(z, DENSITY.subs(d, dimension), "scipy"), pairwise((0.0, *points))
-    return 0.5 + np.cumsum([scipy.integrate.quad(function, *between, epsabs=1e-13)[0] for between in ends])
-
-
-def gap(dimension: int, above: Any) -> LargestGap:
-    """Return the largest gap from a symmetric law, given its distribution function at positive points."""
-    points = points_of(dimension)
-    places, values = [*-points[::-1], 0, *points], [*(1 - above[::-1]), 0.5, *above]
-    return LargestGap(SHARE, x, *(tuple(map(float, numbers)) for numbers in (places, values)))
-
-
 def experiment(tolerance: float) -> Items:
+    def from_density(dimension: int, points: Any) -> Any:
+        function, ends = lambdify(z, DENSITY.subs(d, dimension), "scipy"), pairwise((0.0, *points))
+        return 0.5 + np.cumsum(
+            [scipy.integrate.quad(function, *between, epsabs=1e-13)[0] for between in ends]
+        )
+
+    def gap(dimension: int, above: Any) -> LargestGap:
+        points = points_of(dimension)
+        places, values = [*-points[::-1], 0, *points], [*(1 - above[::-1]), 0.5, *above]
+        return LargestGap(SHARE, x, *(tuple(map(float, numbers)) for numbers in (places, values)))
+
     compared: dict[str, Any] = {"equals": 0, "tolerance": of_probability(0.5)}
     for size in DIMENSIONS:
         exact = gap(size, from_density(size, points_of(size)))

@@ -42,12 +42,10 @@ def derive() -> tuple[Chain, ...]:
     return growing, test
 
 
-def degree(values: Array) -> int:
-    """Return how often a sequence can be differenced before it is constant."""
-    return next(times for times in range(len(values)) if not np.diff(values, times + 1).any())
-
-
 def experiment(derived: Derivation) -> Items:
+    def degree(values: Array) -> int:
+        return next(times for times in range(len(values)) if not np.diff(values, times + 1).any())
+
     result = {size: derived.end.subs(n, size) for size in (1, 2, 4, 6, 100)}
     for size, exact in result.items():
         what, vectors = r"$[1,\dots,n]\cdot[3,\dots,n+2]$", (np.arange(1, size + 1), np.arange(3, size + 3))

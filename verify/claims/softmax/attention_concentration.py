@@ -28,6 +28,9 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
+    def raw_squares(keys: int, size: float) -> float:
+        return integrated(UNSCALED, {n: keys, d: size}, ON_PAPER)
+
     bounded, raw = partial(Check, tolerance=Within(0.5, fixed=True)), derived["raw"]
     for keys, size, false in ((16, 4, 0), (16, 16, 0), (1024, 8, 0.83)):
         yield bounded(f"bound-n{keys}-s{size}", derived, {n: keys, sigma: size}, sharper=false)
@@ -55,11 +58,6 @@ def experiment(derived: Derivation) -> Items:
     curves = {f"exact, $n = {keys}$": (partial(raw_squares, keys), sizes) for keys, sizes in RAW.items()}
     wrong = {rf"wrong: at once at $2\ln {keys}$": (1, (2 * math.log(keys), 256)) for keys in RAW}
     yield Plot("freezing", checks, d, curves=curves, wrong=wrong, y="mean of {squares}", linear="y")
-
-
-def raw_squares(keys: int, size: float) -> float:
-    """Return the mean sum of the squared weights of unscaled attention, integrated for a figure."""
-    return integrated(UNSCALED, {n: keys, d: size}, ON_PAPER)
 
 
 CLAIM = Claim(
