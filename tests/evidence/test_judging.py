@@ -2,6 +2,7 @@
 
 import math
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import given
 from tests.report.builders import check, check_that_is, control_that_is, exact_check
 from tests.strategies import examples, floats, spans
 from verify.errors import SettingsError
-from verify.evidence import Proof, Verdict
+from verify.evidence import Check, Proof, Verdict
 from verify.evidence.claims import claim_verdict
 from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, Interval, judge
 from verify.montecarlo.experiment import band
@@ -90,44 +91,25 @@ def test_reasons_name_the_culprit() -> None:
     good, wrong = check_that_is(CONFIRMED, "good"), control_that_is(REFUTED, "wrong")
     fit, computed = (good.model_copy(update={"method": method}) for method in ("fit", "exact"))
     vague, other = check_that_is(UNDECIDED, "vague"), good.model_copy(update={"origin": "set"})
+    off, far, near = check_that_is(REFUTED, "off"), check("far", 130, 64), check_that_is(APPROXIMATE, "near")
+
+    def reason(*checks: Check, proof: Proof = Proof.DERIVED, controls: Any = (wrong,)) -> str:
+        return claim_verdict(proof, "step 2", checks, controls)[1]
+
+    by_far = "by far (measured 130.00, predicted 64: 2 times as large), and by off"
+    assert reason(good, off, far, exact_check("e", 1.0, "1", "p")) == by_far
+    failed = "the derivation failed, so nothing was drawn: step 2"
+    assert reason(proof=Proof.FAILED, controls=()) == failed
+    assert reason(controls=()) == "nothing was measured, or no negative control was judged"
+    assert reason(good, controls=[control_that_is(CONFIRMED, "w")]) == "negative control not rejected: w"
+    assert reason(good, vague) == "undecided at the largest sample: vague (it is made up)"
+    assert reason(good, near) == "within tolerance, but the exact value is excluded: near"
+    rejected = "1 wrong version rejected"
+    assert reason(good) == f"derived; 1 measurement agrees, {rejected}"
     unmeasured = "derived, but no check measures what is derived"
-    cases = [
-        (
-            Proof.DERIVED,
-            [good, check_that_is(REFUTED, "off"), check("far", 130, 64), exact_check("e", 1.0, "1", "p")],
-            [wrong],
-            "by far (measured 130.00, predicted 64: 2 times as large), and by off",
-        ),
-        (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
-        (Proof.DERIVED, [], [], "nothing was measured, or no negative control was judged"),
-        (Proof.DERIVED, [good], [control_that_is(CONFIRMED, "w")], "negative control not rejected: w"),
-        (Proof.DERIVED, [good, vague], [wrong], "undecided at the largest sample: vague (it is made up)"),
-        (
-            Proof.DERIVED,
-            [good, check_that_is(APPROXIMATE, "near")],
-            [wrong],
-            "within tolerance, but the exact value is excluded: near",
-        ),
-        (Proof.DERIVED, [good], [wrong], "derived; 1 measurement agrees, 1 wrong version rejected"),
-        (Proof.DERIVED, [other], [wrong], f"{unmeasured}; 1 measurement agrees, 1 wrong version rejected"),
-        (
-            Proof.DERIVED,
-            [good, good, fit, computed],
-            [wrong, wrong],
-            "derived; 2 measurements, 1 fit and 1 computed value agree, 2 wrong versions rejected",
-        ),
-        (
-            Proof.MEASURED,
-            [fit, good, fit],
-            [wrong],
-            "1 measurement and 2 fits agree, 1 wrong version rejected",
-        ),
-        (
-            Proof.CITING,
-            [computed],
-            [wrong],
-            "derived, citing a theorem; 1 computed value agrees, 1 wrong version rejected",
-        ),
-    ]
-    for proof, checks, controls, reason in cases:
-        assert claim_verdict(proof, "step 2", checks, controls)[1] == reason
+    assert reason(other) == f"{unmeasured}; 1 measurement agrees, {rejected}"
+    several = "derived; 2 measurements, 1 fit and 1 computed value agree, 2 wrong versions rejected"
+    assert reason(good, good, fit, computed, controls=(wrong, wrong)) == several
+    assert reason(fit, good, fit, proof=Proof.MEASURED) == f"1 measurement and 2 fits agree, {rejected}"
+    citing = f"derived, citing a theorem; 1 computed value agrees, {rejected}"
+    assert reason(computed, proof=Proof.CITING) == citing
