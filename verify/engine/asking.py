@@ -303,11 +303,7 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
 def _measured(
     asked: Question, at: dict[Any, int], chosen: Settings, workers: Workers | int | None
 ) -> Measured:
-    """Return the estimate at a place, from a sample that grows until its interval has the wanted width.
-
-    Raises:
-        VerifyError: an averaged number is not finite, or a block takes too much memory.
-    """
+    """Return the estimate at a place, from a sample that grows until its interval has the wanted width."""
     threads = workers.count if isinstance(workers, Workers) else processors(workers)
     alpha, tolerance, name = ErrorBudget(chosen.false_alarm).share(1), chosen.tolerance, _id(at)
     check = checks.Check(name, asked.quantity, at, equals=S.Zero, laws=asked.laws)

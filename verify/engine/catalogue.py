@@ -250,11 +250,7 @@ def _run(path: Path, text: bytes) -> tuple[Claim, Beside]:
 
 
 def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:
-    """Return the claim that a module defines, by its file's name and its chapter.
-
-    Raises:
-        ClaimError: it defines none, its name is no id, or its functions do not fit; ``origin`` names it.
-    """
+    """Return the claim that a module defines, by its file's name and its chapter; errors name ``origin``."""
     claim, name = getattr(module, "CLAIM", None), path.stem.replace("_", "-")
     if not isinstance(claim, Claim):
         raise ClaimError(f"{origin}: defines no CLAIM; end the file with CLAIM = Claim(title=…, …)")

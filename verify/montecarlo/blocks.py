@@ -186,11 +186,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
 
 
 def _batch(cell: Cell, chunk: Chunk, batch: int) -> Array:
-    """Return the block vectors of one batch, whichever of the cell's it is, in double precision.
-
-    Raises:
-        ValueError: an output is not finite in some block.
-    """
+    """Return the block vectors of one batch, whichever of the cell's it is, in double precision."""
     rng = stream(chunk.seed, chunk.claim, cell.id, batch)
     values: Array = double(cell.sample(rng, cell.batch_blocks))
     if not np.isfinite(values).all():

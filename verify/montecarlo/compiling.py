@@ -245,11 +245,7 @@ class Compiler:
         return taken
 
     def _combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
-        """Return a sum of numbers times means.
-
-        Raises:
-            ClaimError: all of them are numbers.
-        """
+        """Return a sum of numbers times means, not all of which may be numbers."""
         weights, nodes = zip(*terms, strict=True)
         if not any(node.axes for node in nodes):
             raise ClaimError("nothing of it is random: write what is drawn, such as q[a, i] or score")

@@ -256,11 +256,7 @@ def _settings(
 
 
 def _sentence_of(program: Program) -> str:
-    """Return the first sentence of a program's docstring, which connects it to the derivation.
-
-    Raises:
-        ClaimError: it has none.
-    """
+    """Return the first sentence of a program's docstring, which it must have: what connects it to a chain."""
     text = " ".join((inspect.getdoc(program) or "").partition("\n\n")[0].split())
     if not text:
         name = getattr(program, "__name__", "program")
