@@ -88,8 +88,10 @@ def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
 
     facts = () if derivation.problem else claim.exact_values(derivation)
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
-    # A claim of one's own was in no run yet: its words say so where they speak of measurements.
-    reference = {each.id: each.checks for each in shipped().claims}.get(claim.id, ())
+    # Measured numbers in words are the reference run's, which takes a while to load. A claim of one's own was
+    # in no run yet: its words say so where they speak of measurements.
+    is_measured = ":estimate" in claim.statement + claim.meaning
+    reference = {each.id: each.checks for each in shipped().claims}.get(claim.id, ()) if is_measured else ()
     texts = claim.words(derivation, None if derivation.problem else facts, measured_by, reference).texts()
     blocks = [
         f"{claim.id} — {plain(texts['title'])}",
@@ -97,7 +99,7 @@ def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
         plain(texts["statement"]),
         plain(texts["meaning"]),
     ]
-    if reference and ":estimate" in claim.statement + claim.meaning:
+    if reference:
         blocks.append(f"Measured numbers in these words are of the reference run: {origin(shipped())}.")
     main = derivation.main.assumptions if derivation.main else ()
     stated = [*main, *(assumption.text for assumption in claim.assumptions)]
