@@ -32,11 +32,11 @@ from verify.montecarlo.experiment import (
     Exact,
     Experiment,
     Fit,
+    Quantity,
     Tolerance,
     cells_of,
     every_comparison,
     ordinary,
-    route_of,
 )
 from verify.proofs.record import is_current, recorded
 from verify.spec.claim import Findings
@@ -164,13 +164,6 @@ def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:
 
 # --- experiments that could not fail ---
 
-_SAME_CODE = {
-    "quantity": "the same kind of estimand, and the same relation",
-    "fit": "the same model and coefficient",
-    "exact": "the same function",
-}
-"""The code that a check and its control share, in words, by the kind of comparison."""
-
 _ROUNDING = 1e-6  # of the prediction or of 1: the rounding of single precision, and more
 
 
@@ -195,11 +188,11 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
         wrong = ((what, value) for what, value in numbers.items() if not math.isfinite(value))
         mistakes += [(place, f"its {what} is {value:g}; give a finite number") for what, value in wrong]
     # A control that takes another way through the code would not notice a mistake in the check's.
-    routes = {route_of(control.comparison) for control in experiment.controls}
+    routes = {_route(control.comparison) for control in experiment.controls}
     for check in experiment.checks:
         mistakes.append((f"check {check.id}", _silent(check)))
-        if (route := route_of(check)) not in routes:
-            no_control = f"no control goes through its code ({_SAME_CODE[route[0]]})"
+        if (route := _route(check)) not in routes:
+            no_control = f"no control goes through its code ({route[0]})"
             mistakes.append((f"check {check.id}", f"{no_control}; add a wrong version of it"))
     mistakes += [(f"cell {cell.id}", cell.too_large) for cell in cells_of(comparisons)]
     # The first alone: its correction may well correct the others.
@@ -210,6 +203,18 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
     names = Counter(finding.id for finding in (*comparisons, *facts))
     for name in (name for name, times in names.items() if times > 1):
         raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
+
+
+def _route(comparison: Comparison) -> tuple[str, ...]:
+    """Return the code that a comparison and a control of it go through, in words and by its names."""
+    match comparison:
+        case Fit(fit=fit, target=target):
+            return "the same model and coefficient", fit.model, target
+        case Quantity(estimand=estimand, relation=relation):
+            return "the same kind of estimand, and the same relation", type(estimand).__name__, relation
+        case Exact(code=code, label=label):
+            # Functions of NumPy 2.0's own have no qualified name.
+            return "the same function", str(getattr(code, "__qualname__", code)) if code else label
 
 
 def _silent(check: Comparison) -> str:

@@ -156,22 +156,6 @@ def every_comparison(experiment: Experiment) -> list[Comparison]:
     return [*experiment.checks, *(control.comparison for control in experiment.controls)]
 
 
-def route_of(comparison: Comparison) -> tuple[str, ...]:
-    """Return the code that a comparison goes through, which a control of it must go through as well.
-
-    For a quantity the kind of its estimand and the relation; for a fit its model and coefficient; for an
-    exact comparison the function that computes it.
-    """
-    match comparison:
-        case Fit(fit=fit, target=target):
-            return "fit", fit.model, target
-        case Quantity(estimand=estimand, relation=relation):
-            return "quantity", type(estimand).__name__, relation
-        case Exact(code=code, label=label):
-            # Functions of NumPy 2.0's own have no qualified name.
-            return "exact", str(getattr(code, "__qualname__", code)) if code else label
-
-
 def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:
     """Return the values that count as agreeing: within ``width`` of the prediction, or beyond it.
 
