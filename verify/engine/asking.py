@@ -45,11 +45,10 @@ from verify.text.numbers import estimate, exact
 NAME = "question"
 """The id of the claim that a question is made, which seeds its draws."""
 
+# Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so.
 _MOST_DRAWS = 4 * 10**9
-"""Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so."""
-
+# The argument of a check for its prediction, by the relation.
 _SIDES = {"=": "equals", "≤": "at_most", "≥": "at_least"}
-"""The argument of a check for its prediction, by the relation."""
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 _SHORT = re.compile(r"−?\d{1,4}(/\d{1,4})?")

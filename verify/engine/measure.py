@@ -45,8 +45,8 @@ MAX_DRAWS = 10**12
 PILOT_BLOCKS = 4096
 """Blocks of the largest pilot sample, which the planned sample continues; the smallest has ``MIN_BLOCKS``."""
 
+# How many times its size a pilot can foretell; it is doubled while planning by it asks for more.
 _FORETOLD = 2
-"""How many times its size a pilot can foretell; it is doubled while planning by it asks for more."""
 
 _BY_THEN = GROWTH ** (PLANNED_LOOK - 1)  # the planned sample over that of the first look
 _SAME = 1e-12  # so near, relative to itself, a value is the same but for rounding

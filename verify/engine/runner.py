@@ -164,8 +164,8 @@ def run(
     ).sealed()
 
 
+# The share of the reference's simulations in which samples are planned: it does not grow with them.
 _PLANNING = 0.5
-"""The share of the reference's simulations in which samples are planned: it does not grow with them."""
 
 
 def sample_size(settings: Settings) -> float:

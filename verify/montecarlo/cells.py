@@ -17,8 +17,8 @@ from verify.symbolic.vocabulary import Family, m, n
 Settings = tuple[tuple[str, int | float | str], ...]
 """The settings of a cell, as names with values, in the order in which they are recorded."""
 
+# Coordinates drawn per batch: in single precision 1 MiB, which stays in the processor's cache.
 _BATCH_COORDINATES = 1 << 18
-"""Coordinates drawn per batch: in single precision 1 MiB, which stays in the processor's cache."""
 
 _CHUNK_BATCHES = 64  # batches of a chunk: of up to 7 ms each, so that a chunk takes less than half a second
 _MOST_BYTES = 4 * 2**30  # of memory

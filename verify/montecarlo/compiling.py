@@ -617,8 +617,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     sp.cos: np.cos,
 }
 
-_WHOLE = range(2, 17)
-"""Powers that are made by multiplying."""
+_WHOLE = range(2, 17)  # powers that are made by multiplying
 
 
 def _mean_of_product(x: Array, y: Array) -> Any:

@@ -15,22 +15,19 @@ from verify.montecarlo.intervals import Interval
 FALSE_CONTRADICTION = 1e-6
 """Probability at most with which a right block variance is said to be contradicted, at one look."""
 
+# Groups whose means are put in order: two of those that blocks are dealt to, together.
 _COMPARED = GROUPS // 2
-"""Groups whose means are put in order: two of those that blocks are dealt to, together."""
-
+# A mean of B numbers z is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³.
 _NORMAL_BY, _AND_BY = 0.33554, 0.415
-"""A mean of B numbers z is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³."""
 
 _UNDERRATED = 2.0  # true over sampled deviation at most, in an interval of group means
 _ROUGH = 1.5  # how many times the blocks are planned that a pilot's skewness asks for, which is rough
 
 _TINY = 1e-9
-
+# Factor over the sampled block variance from which on a derived variance is contradicted as too large.
 _GROSS = 4.0
-"""Factor over the sampled block variance from which on a derived variance is contradicted as too large."""
-
+# Every distribution of skewness γ has a kurtosis of at least γ² + 1; this multiple of it is allowed for.
 _KURTOSIS_PER_SKEWNESS = 4.0
-"""Every distribution of skewness γ has a kurtosis of at least γ² + 1; this multiple of it is allowed for."""
 
 
 @dataclass(frozen=True)

@@ -264,8 +264,8 @@ def _sentence_of(program: Program) -> str:
     return text
 
 
+# Values from which the points of a quantile are chosen, and components, at most, that are drawn for them.
 _PILOT, _MOST_DRAWN = 1 << 15, 1 << 22
-"""Values from which the points of a quantile are chosen, and components, at most, that are drawn for them."""
 
 
 def _scale(cell: Cell, x: sp.Expr, level: float) -> tuple[sp.Rational, sp.Rational, bool]:

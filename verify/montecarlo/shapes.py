@@ -105,21 +105,17 @@ def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.E
 SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256)
 
 _MULTIPLY_ADD = 0.02  # time of one multiply-add of a matrix product, in units of drawing one component
-
+# Time that a block costs whatever its size, in the same unit; it counts only for the smallest.
 _PER_BLOCK = 20.0
-"""Time that a block costs whatever its size, in the same unit; it counts only for the smallest."""
-
+# Components of a block above which its arrays leave the processor's cache, and all takes twice as long.
 _CACHE = 1 << 18
-"""Components of a block above which its arrays leave the processor's cache, and all takes twice as long."""
 
 _MOST_QUERIES = 64  # queries above which little is gained, and few blocks are already more than enough
 _MANY = 8  # times as many queries as keys: more of them would hardly save a key that is drawn
-
+# Time that one score takes until its row's softmax is reduced, in units of drawing one component.
 _PER_SCORE = 0.8
-"""Time that one score takes until its row's softmax is reduced, in units of drawing one component."""
-
+# Standard errors that a typical check's tolerance spans at its first look, of 7.2 at the planned look.
 _DEVIATIONS = 6.0
-"""Standard errors that a typical check's tolerance spans at its first look, of 7.2 at the planned look."""
 
 
 def block_cost(d: int, side: int) -> float:
@@ -157,11 +153,9 @@ def best_side(d: int, relative_variance: Callable[[int], float], tolerance: floa
     return min(SIDES, key=total)
 
 
-_ROW_NUMBERS = 1 << 12
-"""Scores of a block of independent rows, in at most 64 rows and at least 8."""
-
+_ROW_NUMBERS = 1 << 12  # scores of a block of independent rows, in at most 64 rows and at least 8
+# Queries and keys, at most, of a block of which all scores are made, not only the mean of their squares.
 _MOST_SIDE = 64
-"""Queries and keys, at most, of a block of which all scores are made, not only the mean of their squares."""
 
 
 def lengths_of(

@@ -6,8 +6,8 @@ import numpy as np
 
 from verify.montecarlo.distributions import Array
 
+# Up to this many keys are faster compared one after another, each for all rows at once, than row by row.
 _FEW = 16
-"""Up to this many keys are faster compared one after another, each for all rows at once, than row by row."""
 
 _SHORT = 96  # rows of up to so many keys are faster compared half by half than row by row
 
