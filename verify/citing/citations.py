@@ -297,9 +297,6 @@ def _csl_json(cited: Citation) -> str:
     return json.dumps([present], ensure_ascii=False, indent=2)
 
 
-FORMS: dict[str, Callable[[Citation], str]] = {
-    "bibtex": _bibtex,
-    "csl-json": _csl_json,
-    **{form: partial(_paragraph, form=form) for form in _STYLES},
-}
+FORMS: dict[str, Callable[[Citation], str]] = {"bibtex": _bibtex, "csl-json": _csl_json}
+FORMS |= {form: partial(_paragraph, form=form) for form in _STYLES}
 """The forms by their names."""

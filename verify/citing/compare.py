@@ -10,6 +10,7 @@ computed, or drawn by the same seed in the same number, has to be equal to ten d
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -96,7 +97,8 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
                 parts = before[key].part, after[key].part
                 then, now = (repr(getattr(part, "estimate", getattr(part, "value", None))) for part in parts)
             moved.append(Change(key, Prose(quantity), then, now, why))
-    was, is_now = _settings(old), _settings(new)
+    was, is_now = (defaultdict(str, _settings(run)) for run in (old, new))
+    differing = [name for name in [*(was | is_now)] if was[name] != is_now[name]]
     earlier, later = (
         f"sdpa-verify {run.tool.version}, {origin(run)}, digest {record_digest(run)[:12]}"
         for run in (old, new)
@@ -110,11 +112,7 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
         moved=tuple(moved),
         come=_alone(after, before),
         gone=_alone(before, after),
-        settings=tuple(
-            Change(name, Prose(""), was.get(name, ""), is_now.get(name, ""))
-            for name in was | is_now
-            if was.get(name, "") != is_now.get(name, "")
-        ),
+        settings=tuple(Change(name, Prose(""), was[name], is_now[name]) for name in differing),
         same=len(set.intersection(*digests)),
         whole=len(new.claims),
         judged=judged,

@@ -196,12 +196,10 @@ def fix(documents: Sequence[Document]) -> list[Path]:
     Raises:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
-    changed = {Path(os.path.realpath(document.path)): document for document in documents}
-    files = {
-        path: document.fixed().encode()
-        for path, document in changed.items()
-        if any(problem.new is not None for problem in document.problems)
-    }
+    fixable = [problem for document in documents for problem in document.problems if problem.new is not None]
+    paths = {problem.path for problem in fixable}
+    changed = [document for document in documents if document.path in paths]
+    files = {Path(os.path.realpath(document.path)): document.fixed().encode() for document in changed}
     for path in files:
         if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or fix it by hand")
@@ -211,9 +209,8 @@ def fix(documents: Sequence[Document]) -> list[Path]:
         # The advice there is for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
         raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
-    for path in files:
-        for problem in changed[path].problems:
-            problem.is_fixed = problem.new is not None
+    for problem in fixable:
+        problem.is_fixed = True
     return list(files)
 
 

@@ -75,9 +75,8 @@ class Passage(NamedTuple):
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
-_CHARACTER = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
-)
+# A character beyond the first 65,536 is escaped as two.
+_CHARACTER = re.compile(r"(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\u[0-9a-f]{4}|\\.|[^\\]")
 
 
 def passages(path: Path, text: str) -> Iterator[Passage]:
@@ -123,9 +122,7 @@ def blanked(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda match: blank(match[0]), text)
 
 
-_SHOWN_AS_IT_IS = re.compile(
-    r"<(?P<tag>pre|script|style|textarea)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
-)
+_SHOWN_AS_IT_IS = re.compile(r"(?is)<(?P<tag>pre|script|style|textarea)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z)")
 _FENCE = re.compile(
     r"^[ ]{0,3}(?:[-*+>] ?|\d+\. ?)*[ ]*(?P<fence>`{3,}|~{3,}|:{3,})[ ]*"
     r"(?P<info>(?:\{(?P<name>[\w:.-]+)\})?[^`\n]*)$"

@@ -17,9 +17,7 @@ from verify.citing.languages import OUTPUT, PLAIN, Comment, Language, Passage, b
 _TITLED = re.compile(r"(?P<text>.+?)\s*<(?P<key>[^<>]+)>", re.DOTALL)
 _END = "/verify"
 # From a comment in any language; words of prose are no switch.
-_SWITCHED_OFF = re.compile(
-    r"(?:<!--|/\*|//|[%#]|\.\.)[ \t]*verify:\s*off\s.*?(?:verify:\s*on(?=\s)|\Z)", re.DOTALL
-)
+_SWITCHED_OFF = re.compile(r"(?s)(?:<!--|/\*|//|[%#]|\.\.)[ \t]*verify:\s*off\s.*?(?:verify:\s*on(?=\s)|\Z)")
 # Only a sentence, which is the last part of a form, holds spaces. In tables its bar has a backslash.
 _START = re.compile(r"verify\s*:\s*(?P<key>[^\s|]+?(?:\s*\\?\|.*)?)", re.DOTALL)
 _MEANT = re.compile(r"-*\s*/?\s*verify\s*(?:$|:)", re.IGNORECASE)

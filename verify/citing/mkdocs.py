@@ -36,10 +36,7 @@ _ROLE_START, _ROLE_END = "{verify}`", "`"
 class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be installed
     """The plugin, which MkDocs finds by the name ``sdpa-verify``."""
 
-    config_scheme = (
-        ("results", config_options.Type(str, default="")),
-        ("report", config_options.Type(str, default="")),
-    )
+    config_scheme = tuple((name, config_options.Type(str, default="")) for name in ("results", "report"))
 
     def on_config(self, config: Any) -> Any:
         """Read the results before any page, and have them watched."""

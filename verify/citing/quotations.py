@@ -21,6 +21,7 @@ from verify.text.escapes import RAISED
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
 _LONGEST = 1000
+_MORE = "more stands there; put the markers around that text alone, or leave nothing"
 
 
 def normal(text: str) -> str:
@@ -204,9 +205,7 @@ def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
         elif quote.is_code and not quote.is_output:
             advice = "; code is compared and never written: correct it by hand"
         elif not replaceable(text, new):
-            advice = (
-                "; not written: more stands there; put the markers around that text alone, or leave nothing"
-            )
+            advice = f"; not written: {_MORE}"
         before = f"printed '{shortened(text)}'" if text else "is empty"
         yield Fault("stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
     elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):

@@ -6,10 +6,9 @@ In ``conf.py``::
     verify_results = "results.json"                    # beside conf.py
     verify_report = "https://example.org/report.html"  # where links go; default: none
 
-``verify_report`` is a page, a folder that holds ``report.html``, or a DOI. Without ``verify_results``, the
-results are those of the last run, else the reference. ``:verify:`KEY|.3f``` asks for a form; of a text of
-one's own, ``:verify:`1.001 <KEY>```, a warning says if it is no longer right. In MyST Markdown the role is
-written ``{verify}`KEY```.
+A report is a page, a folder that holds ``report.html``, or a DOI. Without results, they are those of the last
+run, else the reference. ``:verify:`KEY|.3f``` asks for a form; of a text of one's own, ``:verify:`1.001
+<KEY>```, a warning says if it is no longer right. In MyST Markdown the role is written ``{verify}`KEY```.
 """
 
 from __future__ import annotations

@@ -8,19 +8,9 @@ from decimal import Decimal
 from typing import Literal
 
 from verify.errors import CitationError
-from verify.evidence import (
-    Check,
-    ClaimRecord,
-    ControlRecord,
-    Fact,
-    Outcome,
-    Proof,
-    RunRecord,
-    Statement,
-    Verdict,
-    words,
-)
+from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement, words
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
+from verify.evidence.judging import Outcome, Proof, Verdict
 from verify.evidence.load import creation, digest
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
