@@ -88,7 +88,7 @@ def test_a_line_is_broken_between_words() -> None:
         ("  a   b", 12, "  a   b"),
         ("  some words of it", 12, "  some words\n      of it"),
         ("  key  value of it", 16, "  key  value of\n       it"),
-        ("a wide key  value of it", 16, "a wide key value\n    of it"),
+        ("a wide key    value of it", 18, "a wide key  value\n    of it"),
         ("score-variance.variance-d512", 12, "score-variance.variance-d512"),
     ):
         assert fitted(line, width) == lines

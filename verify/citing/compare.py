@@ -187,7 +187,7 @@ def _settings(run: RunRecord) -> dict[str, str]:
 
 def to_text(changes: Changes) -> str:
     """Return the comparison as lines with a heading above each group, and which rule it is made by."""
-    lines = [f"before: {changes.earlier}", f"after:  {changes.later}", ""]
+    lines = [f"before:  {changes.earlier}", f"after:   {changes.later}", ""]
     groups = {
         "verdicts": changes.verdicts,
         "outcomes of statements": changes.statements,

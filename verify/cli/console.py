@@ -120,8 +120,9 @@ def width_of(stream: TextIO | None = None) -> int | None:
 def fitted(text: str, width: int | None, hang: int = 4) -> str:
     """Return text whose lines are broken between words.
 
-    The rest of a line hangs below its second column, if that leaves room, else it is set in by ``hang`` more.
-    A longer word, such as a key, a path or a digest, is never broken, so that it can be copied.
+    The rest of a line hangs below its second column, if that leaves room, else it is set in by ``hang`` more,
+    and columns are two spaces apart. A longer word, such as a key, a path or a digest, is never broken, so
+    that it can be copied.
     """
     if width is None:
         return text
@@ -135,7 +136,8 @@ def fitted(text: str, width: int | None, hang: int = 4) -> str:
         hanging = start if start > indent else indent + hang
         wrapper = textwrap.TextWrapper(width, line[:start], " " * hanging)
         wrapper.break_long_words = wrapper.break_on_hyphens = False
-        lines.append(wrapper.fill(" ".join(line[start:].split())) if len(line) > width else line)
+        rest = re.sub("  +", "  ", line[start:].strip())
+        lines.append(wrapper.fill(rest) if len(line) > width else line)
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """The command line: parse, call, print; heavy imports only inside the command that needs them."""
 
+import errno
 import io
 import sys
 import traceback
@@ -62,7 +63,8 @@ def _explained(error: Exception) -> str:
     if isinstance(error, OSError):
         # Not foreseen where it happened: help that cannot be printed, a full folder for temporary files.
         silence(sys.stdout)
-        return f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access"
+        remedy = "free space" if error.errno == errno.ENOSPC else "allow access, or choose another place"
+        return f"{error.filename or 'output'}: {error.strerror or error}; {remedy}"
     if sys.flags.dev_mode:
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -76,7 +76,8 @@ def report(out: Path, edition: str, **options: Any) -> int:
     """Verify claims and write a report.
 
     It is written to report.html, report.pdf and results.json. Without CLAIM, all claims of the catalogue are
-    verified, which `sdpa-verify list` names.
+    verified, which `sdpa-verify list` names. The exit status is that of `run`, or 4 if a page could not be
+    made.
     """
     from verify.report.cache import usable_caches
 
@@ -96,7 +97,8 @@ def report(out: Path, edition: str, **options: Any) -> int:
 def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> int:
     """Verify claims and write results.json only.
 
-    Without CLAIM, all claims of the catalogue are verified.
+    Without CLAIM, all claims of the catalogue are verified. The exit status is 0 if all are confirmed, or
+    hold within the tolerance; 1 if something is refuted or a derivation fails; 3 if something is undecided.
     """
     from verify.citing.summaries import refused_junit, to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
