@@ -46,7 +46,8 @@ Law, normal          assumed moments of a family, or all of a normal law
 STANDARD             mean 0, variance 1; also CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS
 
 Measurements
-Check                a quantity, values of its symbols, and its prediction or bound
+Check                a quantity, values of its symbols, and its prediction or bound; ``Check.sharing(…)``
+                     makes several with arguments in common, as Wrong, Computed and Plot do
 Fit                  a fit through checks, over a symbol
 Wrong                a wrong version, which must come out refuted
 Computed             a value that code computes; nothing is drawn; ``Allowance`` or ROUNDING for its band

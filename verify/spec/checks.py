@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Self
 
 from sympy import Expr, Symbol
 
@@ -67,8 +68,17 @@ class Threshold:
     value: Any
 
 
+class Sharing:
+    """Items that are made with arguments in common."""
+
+    @classmethod
+    def sharing(cls, *given: Any, **common: Any) -> Callable[..., Self]:
+        """Return a function that makes items of this kind with these arguments, as ``functools.partial``."""
+        return partial(cls, *given, **common)
+
+
 @dataclass(frozen=True)
-class Compared:
+class Compared(Sharing):
     """The common part of checks and wrong versions: a quantity, at values of its symbols, and its prediction.
 
     In place of the quantity stands a chain that starts with it, or the derivation for its main chain. Exactly
@@ -188,7 +198,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Computed:
+class Computed(Sharing):
     """A comparison of the result of ``code(*arguments)`` with a prediction; nothing is drawn.
 
     ``what`` names the result, in words or as an expression; ``off`` is as in a ``Check``.
@@ -207,7 +217,7 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Plot:
+class Plot(Sharing):
     """A figure of checks over the values of a symbol, beside curves.
 
     ``patterns`` are those of the checks' ids; by labels, where several kinds are distinguished. ``curves``

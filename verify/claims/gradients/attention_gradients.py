@@ -1,7 +1,5 @@
 """The gradients of attention."""
 
-from functools import partial
-
 import numpy as np
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Chains, Check, Claim, Computed
@@ -87,14 +85,6 @@ def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:
     return arrays, dict(zip(NAMES, (stepped[2], of_weights, of_scores, *stepped[:2]), strict=True))
 
 
-def growth(queries: float, keys: float) -> float:
-    """Return the growth of the queries' gradient norm where queries and keys are multiplied by factors."""
-    given, stepped = of_loops()
-    moved = queries * given["q"], keys * given["k"]
-    back = gradients(*moved, given["v"], probabilities(*moved, SCALE), given["u"], SCALE)
-    return float(np.linalg.norm(back.queries) / np.linalg.norm(stepped["queries"]))
-
-
 def experiment(derived: Derivation) -> Items:
     given, stepped = of_loops()
     places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
@@ -105,7 +95,7 @@ def experiment(derived: Derivation) -> Items:
     coded = gradients(queries, keys, values, weights, upstream, SCALE)._asdict()
     sources = ("derived", "the derived formula", formulas), ("code", "the array code", coded)
     sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
-    exactly = partial(Computed, code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
+    exactly = Computed.sharing(code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
     for name, letter in NAMES.items():
         for by, words, source in sources:
             what = f"largest difference of an entry of $d{letter}$: {words} against complex steps of loops"
@@ -113,11 +103,16 @@ def experiment(derived: Derivation) -> Items:
     times_t = derived["unbounded"].end
     what = rf"$\|dQ\|$ with queries times $1/{FACTOR}$ and keys times ${FACTOR}$, over what it was"
     times, near = times_t.subs(t, FACTOR) / times_t.subs(t, 1), Allowance(FACTOR * ROUNDING.size)
-    apart, where = (1 / FACTOR, FACTOR), {"scale": SCALE}
-    yield Computed("queries-times-t", what, growth, apart, times, settings=where, allowance=near)
+    grown = []
+    for by_query in (1 / FACTOR, 1.0):
+        moved = by_query * queries, FACTOR * keys
+        back = gradients(*moved, values, probabilities(*moved, SCALE), upstream, SCALE)
+        grown.append(np.linalg.norm(back.queries) / np.linalg.norm(stepped["queries"]))
+    where = {"scale": SCALE}
+    yield Computed("queries-times-t", what, float, (grown[0],), times, settings=where, allowance=near)
     says = "the gradient of the queries grows with the keys, whatever becomes of the scores"
-    yield Wrong("queries-by-keys-alone", of="queries-times-t", arguments=(1.0, FACTOR), says=says)
-    bounded = partial(Check, quantity=derived["share"].start, shape={m: 32}, tolerance=Within(fixed=True))
+    yield Wrong("queries-by-keys-alone", of="queries-times-t", arguments=(grown[1],), says=says)
+    bounded = Check.sharing(quantity=derived["share"].start, shape={m: 32}, tolerance=Within(fixed=True))
     many = {d: 64, d_v: 8, n: 16, c: 1}
     for size in (8, 16, 64):
         yield bounded(f"values-d{size}", at={**many, d: size}, at_most=derived["share"].end)

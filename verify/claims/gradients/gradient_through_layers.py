@@ -1,7 +1,6 @@
 """Without scaling, the gradient grows through the layers at initialisation, faster in wider heads."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
@@ -129,7 +128,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     first, unity = derived["first"], Threshold(S.One)
     yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
     fine, near = tolerance < 0.02, Within(fixed=True)
-    rate = partial(Check, laws=ALL, tolerance=near)
+    rate = Check.sharing(laws=ALL, tolerance=near)
     unscaled, scaled, over = (growth(after, scale) for scale in POWERS)
     yield rate("unscaled-growth", unscaled, stack(WIDE), at_least=DEEP)
     yield rate("scaled-growth", scaled, stack(WIDE), at_most=HERE)

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from functools import cache, partial
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -124,7 +124,7 @@ def experiment(derived: Derivation) -> Items:
 
 def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], words: str) -> Items:
     """Yield the searches for a row that breaks a bound of the norm, and the norm at rows that attain it."""
-    norms, computed = loops.spectral_norms, partial(Computed, allowance=ROUNDING)
+    norms, computed = loops.spectral_norms, Computed.sharing(allowance=ROUNDING)
     order = 1 if relation == "≤" else -1  # the lower side of the bound comes first
     for keys in (2, 3, 8):
         weights, both = row(*at, keys), (norms, of_rows(bound, keys))[::order]

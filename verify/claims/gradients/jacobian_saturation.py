@@ -149,7 +149,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
     curves = {"over {root_d}": attention.end.subs(c, 1 / sqrt(d)), "unscaled": attention.end.subs(c, 1)}
     below = {"limit: {limit-n2:prediction.3} over {root_d}": limit / sqrt(d)}
-    plot = partial(Plot, "two-keys", ("scaled-d*", "unscaled-d*"), d, at={n: 2}, span=(2, 256))
+    plot = Plot.sharing("two-keys", ("scaled-d*", "unscaled-d*"), d, at={n: 2}, span=(2, 256))
     yield plot(curves=curves, bounds=below, y="mean squared norm of the Jacobian")
 
 

@@ -1,7 +1,6 @@
 """The Jacobian of softmax."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -61,12 +60,10 @@ def measured(what: str, keys: int, code: Callable[[Array], Array] = softmax) -> 
     return float(np.trace(jacobian) if what == "trace" else np.sum(jacobian**2))
 
 
-def constant_sum(scores: Array) -> Array:
-    """Return exponentials over a sum that does not move with the scores."""
-    return np.exp(scores) / np.sum(np.exp(row(scores.shape[-1])))
-
-
 def experiment(derived: Derivation) -> Items:
+    def constant_sum(scores: Array) -> Array:
+        return np.exp(scores) / np.sum(np.exp(row(scores.shape[-1])))
+
     constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
     alone = "each weight depends on its own score only, as a logistic function would"
     halved, logistic = (lambda scores: softmax(scores / 2)), (lambda scores: 1 / (1 + np.exp(-scores)))
@@ -82,7 +79,7 @@ def experiment(derived: Derivation) -> Items:
     single = in_single_precision(softmax)
     for what, (name, code, why) in wrong.items():
         for keys in (2, 5, 64):
-            exactly = partial(Computed, f"{what}-n{keys}", code=measured, arguments=(what, keys))
+            exactly = Computed.sharing(f"{what}-n{keys}", code=measured, arguments=(what, keys))
             value = float(of_row(derived[what].end, keys)) if what in {"trace", "norm"} else 0
             yield exactly(what=labels[what], equals=value, settings={"keys": keys, **by}, allowance=ROUNDING)
         yield Wrong(name, of=f"{what}-n5", arguments=(what, 5, code), says=why)

@@ -1,7 +1,6 @@
 """On one task, scaling widens the range of usable learning rates and speeds up training in high dimension."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -139,7 +138,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     def share(column: str) -> Expr:
         return E(Indicator(Column(training, column)))
 
-    trains, version = partial(Check, laws=DRAWN, shape=SIZES), partial(Wrong, laws=DRAWN, shape=SIZES)
+    trains, version = Check.sharing(laws=DRAWN, shape=SIZES), Wrong.sharing(laws=DRAWN, shape=SIZES)
     seeds, few, fine = {d: DIMENSION}, {d: 4}, tolerance < 0.02
     nearly_none, half, most, nearly_all = (Threshold(S(eighths) / 8) for eighths in (1, 4, 6, 7))
     places = (("", DIMENSION, most), ("-d512", 512, most), ("-d16", 16, half))

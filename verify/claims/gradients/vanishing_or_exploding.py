@@ -1,6 +1,5 @@
 """Without scaling, the typical gradient vanishes in high dimension while the root mean square grows."""
 
-from functools import partial
 from itertools import product
 
 from verify.claims.gradients.shared.weights import squared_norm
@@ -107,7 +106,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     wrong = {"no difference": 1}
     title = "Without scaling the typical gradient dies while the root mean square grows"
     words = "a query’s gradient, unscaled over scaled, $16$ keys"
-    plot = partial(Plot, "two-answers", checks, d, title, at={n: 16}, span=(4, 1024), y=words)
+    plot = Plot.sharing("two-answers", checks, d, title, at={n: 16}, span=(4, 1024), y=words)
     yield plot(curves=curves, wrong=wrong)
 
 

@@ -1,7 +1,6 @@
 """Under a causal mask, the mean entropy grows with the position."""
 
 import math
-from functools import partial
 
 import numpy as np
 import scipy
@@ -57,7 +56,7 @@ def experiment(derived: Derivation) -> Items:
     rare, at_two = Within(10, because="few rows lose so much", fixed=True), {n: two, d: D}
     yield Check(f"rows-below-t{two}", SHARE, at_two, equals=share, tolerance=rare)
     for t, least in {8: Rational(9, 50), 32: Rational(29, 100), last: Rational(37, 100)}.items():
-        of_rows = partial(Check, at_least=Threshold(least), tolerance=Within(fixed=True))
+        of_rows = Check.sharing(at_least=Threshold(least), tolerance=Within(fixed=True))
         yield of_rows(f"rows-below-t{t}", SHARE, {n: t, d: D}, sharper=1.1 * (t == last))
     what, where = "largest distance of masked rows from those of own keys alone", {"n": last, "d_k": D}
     yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=where, allowance=ROUNDING)
@@ -70,7 +69,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("every-row", SHARE, {n: last, d: D}, at_most=Threshold(0), tolerance=few, says=says)
     yield Wrong("same-share", of=f"rows-below-t{two}", equals=Threshold(least))
     curves, bounds = {"{main:end}": derived.end}, {"{most:end}": derived["most"].end}
-    plot = partial(Plot, as_drawn=lambda at, lost: math.log(at) - lost, x="position {n}", linear="y")
+    plot = Plot.sharing(as_drawn=lambda at, lost: math.log(at) - lost, x="position {n}", linear="y")
     yield plot("by-position", "value-t*", n, curves=curves, bounds=bounds, y="mean entropy, in nats")
 
 

@@ -42,13 +42,11 @@ def last_finite(floats: Any, function: Callable[[Any], Any], beyond: float) -> f
     return low
 
 
-def not_finite(formula: Callable[[Any], Any]) -> int:
-    """Return how many weights of a row a formula spoils, in half precision."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return int(np.count_nonzero(~np.isfinite(formula(np.array([200, 190, 0], dtype=np.float16)))))
-
-
 def experiment(derived: Derivation) -> Items:
+    def not_finite(formula: Callable[[Any], Any]) -> int:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return int(np.count_nonzero(~np.isfinite(formula(np.array([200, 190, 0], dtype=np.float16)))))
+
     what = r"$P(c\,q\cdot k > \ln 65520)$, by the derived law"
     for size, factor in ((16, 2), (64, 1), (256, 0.4)):  # a rare event is known less well
         at, scaled = {d: size, b: OVERFLOW}, E(Indicator(score / sqrt(d) - b))
@@ -63,7 +61,7 @@ def experiment(derived: Derivation) -> Items:
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
     root = {Symbol("power of d_k"): -0.25}
     yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, arguments=(16, -0.25), says=says)
-    point = partial(Computed, code=last_finite, settings={"arithmetic": "IEEE 754 binary16"})
+    point = Computed.sharing(code=last_finite, settings={"arithmetic": "IEEE 754 binary16"})
     what, given = "largest score with a finite exponential", (np.float16, np.exp, 100.0)
     near = Allowance(2.0**-7, "the spacing of half-precision numbers there")
     yield point("overflow-point", what, arguments=given, equals=OVERFLOW, allowance=near)
@@ -83,7 +81,7 @@ def experiment(derived: Derivation) -> Items:
     yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
     wrong = {"wrong: as rarely as at {raw-d16:d_k}": overflowing(16)}
     curves = {"over {root_d}": partial(overflowing, power=-0.5), "unscaled": overflowing}
-    plot = partial(Plot, "overflow", "raw-d*", d, span=(4, 1024), y="share of scores that overflow")
+    plot = Plot.sharing("overflow", "raw-d*", d, span=(4, 1024), y="share of scores that overflow")
     yield plot(curves=curves, wrong=wrong, linear="y")
 
 

@@ -60,7 +60,7 @@ def experiment(derived: Derivation) -> Items:
         (stepped, entries(derived["slope"].end, (a, l), {"s": scores[None]}, {b: sink})[0])
         for sink in (1.0, 1.01)
     )
-    distance = partial(Computed, code=largest_difference, equals=0, allowance=ROUNDING)
+    distance = Computed.sharing(code=largest_difference, equals=0, allowance=ROUNDING)
     yield distance("gradient", what, arguments=gradients, settings=settings)
     says = "the sink counts as one more key at any score"
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says=says)
@@ -69,7 +69,7 @@ def experiment(derived: Derivation) -> Items:
     checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}
     curves = {f"integrated, $n = {keys}$": weight(keys) for keys in (4, 64)}
     bounds = {f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)}
-    plot = partial(Plot, x="score {b} of the sink", y="mean weight of all keys together", linear="xy")
+    plot = Plot.sharing(x="score {b} of the sink", y="mean weight of all keys together", linear="xy")
     yield plot("sink", checks, b, curves=curves, bounds=bounds, span=(-1, 8))
 
 

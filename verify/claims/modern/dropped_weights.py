@@ -66,14 +66,14 @@ def experiment(derived: Derivation) -> Items:
     of_output, wide = Within(1, 1, "the mean square of the output"), Within(2)
     for name, rate in RATES.items():
         at, two = {r: float(rate), d: 8, n: 8, d_v: 8}, {r: float(rate), d: 8, n: 2}
-        of_rate = partial(Check, laws={z: mask(rate)})
+        of_rate = Check.sharing(laws={z: mask(rate)})
         yield of_rate(f"bias-{name}", bias, at, tolerance=of_output)
         yield of_rate(f"noise-{name}", share, at, tolerance=wide, control=name == "r50")
         yield of_rate(f"lead-{name}", lead, two, tolerance=wide)
     yield Wrong("not-divided", of="bias-r50", equals=-r, says="the mean shrinks by the share dropped")
     yield Wrong("rate-alone", of="noise-r50", equals=r, says="the noise is in proportion to the rate {r}")
     yield Wrong("fades", of="noise-r10", equals=r / n, says="many keys average the noise away")
-    wrong = partial(Wrong, laws={z: mask(RATES["r50"])}, tolerance=Within(1, 1, "the lead"))
+    wrong = Wrong.sharing(laws={z: mask(RATES["r50"])}, tolerance=Within(1, 1, "the lead"))
     yield wrong("order-does-not-matter", lead.start, two, equals=0, says="dropping keys keeps mean weights")
 
 

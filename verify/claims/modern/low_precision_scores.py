@@ -1,7 +1,6 @@
 """Errors of low precision are proportional to the score, so the size of scores matters."""
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -87,7 +86,7 @@ def experiment(derived: Derivation) -> Items:
             yield Check(check, error, at, equals=value, tolerance=2, control=control)
     near, at = Within(0.5, fixed=True), {b: BITS["bfloat16"], d: 64, c: S.One}
     yield Check("bound-raw-d64", error, at, tolerance=near, sharper=0.17)
-    differs = partial(Computed, code=largest_difference)
+    differs = Computed.sharing(code=largest_difference)
     most, weights = derived.end.subs(epsilon, Rational(1, 4)), (softmax(rounded(CLOSE, 8)), softmax(CLOSE))
     where = {"precision": "bfloat16", "scores": "64.75 and 64.25, nearly"}
     off, what = {"change-sharper": 0.98}, "change of a weight"

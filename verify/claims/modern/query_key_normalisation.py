@@ -1,7 +1,5 @@
 """Normalised queries and keys need the root of the dimension as a factor, not as a divisor."""
 
-from functools import partial
-
 import numpy as np
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, Dot, E
@@ -74,7 +72,7 @@ def experiment(derived: Derivation) -> Items:
     keys = loops.fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
     query, norm = 7 * keys[0], np.linalg.norm
     scores = np.abs(8 * (keys @ query / (norm(keys, axis=1) * norm(query))))
-    largest = partial(Computed, settings={"d_k": 64, "keys": 64}, allowance=ROUNDING)
+    largest = Computed.sharing(settings={"d_k": 64, "keys": 64}, allowance=ROUNDING)
     yield largest("bound", what, np.max, (scores,), equals=8, off={"never-reached": 0.99})
     says = "dividing by {root_d} leaves the variance of cosines as it is"
     yield Wrong("usual-scale", Var(COSINE / sqrt(d)), {d: 64}, equals=1 / d, says=says)

@@ -1,7 +1,5 @@
 """Rotary positions leave the variance of scores unchanged and rotate their mean."""
 
-from functools import partial
-
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Expr, Family, Given, Index
 from verify.spec import Items, Line, Matrix, Named, S, Sum, Symbol, Var, Wrong, a, algebra, cite, cos, j, k, m
 from verify.spec import moments, n, numbers, of_deviation, q, sigma_k, sigma_q, sin, sqrt, symbols
@@ -68,14 +66,14 @@ APART = {**ANGLES, mu: numbers(MEANS[0]), nu: numbers(MEANS[1])}
 
 def experiment(derived: Derivation) -> Items:
     mean, tied, near = derived["mean"], derived["correlated"], of_deviation(36)
-    with_means, correlated = partial(Check, laws=APART), partial(Check, laws=ANGLES)
+    with_means, correlated = Check.sharing(laws=APART), Check.sharing(laws=ANGLES)
     for distance in (0, 1, 10):
         here = {P: PAIRS, c: 5, t: distance}
         at = {**here, sigma_q: 1, sigma_k: 1}
         yield with_means(f"variance-at{distance}", derived, at, control=distance == 1)
         yield with_means(f"mean-at{distance}", mean, at, tolerance=near)
         yield correlated(f"correlated-at{distance}", tied, {**here, rho: MIXED})
-    wrong, at_once = partial(Wrong, laws=APART), mean.end.subs(t, 0)
+    wrong, at_once = Wrong.sharing(laws=APART), mean.end.subs(t, 0)
     says, lower = "the variance is lower by what the means lose", derived.end - at_once + mean.end
     yield wrong("variance-turns", of="variance-at10", equals=lower, says=says)
     yield wrong("mean-stays", of="mean-at10", equals=at_once, says="the mean is the same at every distance")

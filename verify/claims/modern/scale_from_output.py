@@ -1,7 +1,6 @@
 """The scale of attention can be inferred from its output."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
@@ -70,14 +69,14 @@ def experiment(derived: Derivation) -> Items:
     at, laws = {N: 4, tau: S.Half}, {g: numbers([1, "-1/2", 2, 3]), error: UNIFORM}
     yield Check("first-order", spread, at, laws=laws)
     shape = {m: 1, n: KEYS, d_v: VALUES, T: 32}
-    of_fits = partial(Check, laws=dict.fromkeys((q, k, v, errors), NORMAL), shape=shape)
+    of_fits = Check.sharing(laws=dict.fromkeys((q, k, v, errors), NORMAL), shape=shape)
     bias, square = E(Column(fits, "deviation over its standard error")), E(Column(fits, "its square"))
     relative, near = simplify(spread.end * SQUARES / tau**2), Within(2, 1, "the standard error")
     for size in (4, 64):
         yield of_fits(f"bias-d{size}", bias, {d: size}, equals=0, tolerance=near)
         yield of_fits(f"error-d{size}", square, {d: size}, equals=relative, tolerance=2, control=size == 4)
     row = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
-    of_row = partial(Computed, settings=row, allowance=ROUNDING)
+    of_row = Computed.sharing(settings=row, allowance=ROUNDING)
     # Fitted from a start 30% off, to the output under the scale and under one that is larger.
     (output, slope), (more, steeper) = (response(SCORES, ROW, times * PLANTED) for times in (1, 1.01))
     what, fit = "the scale fitted to an output without errors", (SCORES, ROW, output, 1.3 * PLANTED)

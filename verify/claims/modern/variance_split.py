@@ -1,7 +1,5 @@
 """The variance of scores has a part that softmax sees and a part that it cannot."""
 
-from functools import partial
-
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Expr, Family, Given, Index, Items
 from verify.spec import Matrix, Named, Rational, S, Sum, Symbol, Var, Wrong, a, assume, d, e, earlier, eye, i
 from verify.spec import j, k, kronecker_product, l, m, moments, n, numbers, of_deviation, over_components, q
@@ -61,8 +59,8 @@ MEANS = {mu: Matrix([1, -S.Half]), nu: Matrix([S.Half, Rational(3, 2)])}
 def experiment(derived: Derivation) -> Items:
     blocks = {family: kronecker_product(eye(4), matrix) for family, matrix in MIXING.items()} | MEANS
     laws = {family: numbers(matrix.tolist()) for family, matrix in blocks.items()}
-    check = partial(Check, at={d: 8, r: 8}, laws=laws, tolerance=2.0)
-    within, between, wrong = derived["within"], derived["between"], partial(Wrong, laws=laws)
+    check = Check.sharing(at={d: 8, r: 8}, laws=laws, tolerance=2.0)
+    within, between, wrong = derived["within"], derived["between"], Wrong.sharing(laws=laws)
     yield from (check("within", within), check("between", between))
     yield check("total", derived, control="biased-prediction")
     yield wrong("exchanged", of="within", equals=TRACE + BY_KEY, says="the keys’ mean makes rows vary")

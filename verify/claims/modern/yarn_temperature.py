@@ -1,7 +1,6 @@
 """YaRN's factor slows the spreading of attention over longer rows."""
 
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 
 from sympy import cbrt
@@ -44,7 +43,7 @@ def experiment(derived: Derivation) -> Items:
     def exact(mean: Expr) -> Callable[[float], float]:
         return lambda length: integrated(mean, {n: round(KEYS * length), d: D, longer: length})
 
-    last, wide = LAST_LENGTH, partial(Check, tolerance=2)
+    last, wide = LAST_LENGTH, Check.sharing(tolerance=2)
     for length in (*LENGTHS, last):
         yield Check(f"variance-s{length}", derived, {d: D, longer: length}, control=length == last)
     for length, name in product(LENGTHS, ("squares", "lost")):
@@ -61,7 +60,7 @@ def experiment(derived: Derivation) -> Items:
         yield fact(name, name.replace("-", " "), exp(power))
     bounds, wrong = {"without the factor": exact(E(squares(SCALED)))}, {"as in training": exact(SQUARES)(1)}
     x, curves = "length of a row over that in training, {longer}", {"integrated": exact(SQUARES)}
-    plot = partial(Plot, x=x, y="{SQUARES}", span=(1, LAST_LENGTH))
+    plot = Plot.sharing(x=x, y="{SQUARES}", span=(1, LAST_LENGTH))
     yield plot("effective", "squares-*", longer, curves=curves, bounds=bounds, wrong=wrong)
 
 

@@ -1,7 +1,6 @@
 """The published adaptive temperature switches itself off in long texts."""
 
 import math
-from functools import partial
 
 import numpy as np
 import scipy
@@ -54,7 +53,7 @@ def normal_keys() -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    near, of_rows = partial(Check, shape={m: 16}, tolerance=0.5), FACTOR.subs(H, MEAN_ENTROPY)
+    near, of_rows = Check.sharing(shape={m: 16}, tolerance=0.5), FACTOR.subs(H, MEAN_ENTROPY)
     factors = {keys: float(FACTOR.subs(H, Float(entropy_of(keys), 17))) for keys in KEYS}
     for keys, factor in factors.items():
         yield near(f"factor-n{keys}", of_rows, {n: keys}, equals=factor, control=keys == KEYS[0])
@@ -63,7 +62,7 @@ def experiment(derived: Derivation) -> Items:
     published = np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], ENTROPIES), 1.0)
     acts, most = ENTROPIES[published > 1], published.argmax()
     steps, where = Allowance(3e-4, "the steps of the search"), "entropy at which the published code"
-    search = partial(Computed, code=float, settings={"entropies": "0 to 7 nats"}, allowance=steps)
+    search = Computed.sharing(code=float, settings={"entropies": "0 to 7 nats"}, allowance=steps)
     highest, largest = published[most], "largest factor of the published code"
     for name, words, by_code, value, off in (
         ("peak-reached", largest, highest, PEAK, {"higher-peak": 1.01}),

@@ -1,7 +1,5 @@
 """Scores within a fixed range spread attention over at least a fixed share of the keys."""
 
-from functools import partial
-
 import numpy as np
 from scipy import special
 from sympy import cosh
@@ -43,13 +41,11 @@ def derive() -> Chains:
         yield Chain(E(chain.start), every, name=name, title=f"{chain.title}, on average")
 
 
-def lost_by(row: Array) -> float:
-    """Return the entropy that the weights of a row lack of that of equal weights."""
-    return float(np.log(len(row)) - special.entr(row).sum())
-
-
 def experiment(derived: Derivation) -> Items:
-    check, near = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), Within(0.5, fixed=True)
+    def lost_by(row: Array) -> float:
+        return float(np.log(len(row)) - special.entr(row).sum())
+
+    check, near = Check.sharing(laws={s: RADEMACHER}, shape={m: 16}), Within(0.5, fixed=True)
     # Scores are plus or minus a number.
     for keys, size in ((2, Rational(1, 4)), (4, S.One), (64, S.One)):
         at, row = {n: keys, R: 2 * size}, f"n{keys}-s{float(size):g}".replace(".", "")
@@ -64,10 +60,10 @@ def experiment(derived: Derivation) -> Items:
     most = derived["squares"].end
     where = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
     leading, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})
-    ahead = partial(Computed, settings=where, allowance=ROUNDING)
+    ahead = Computed.sharing(settings=where, allowance=ROUNDING)
     yield ahead("attained", squares(ROW), np.dot, (leading, leading), end)
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
-    seven = partial(Computed, settings=where, arguments=(weights(7, 16, 0.5),))
+    seven = Computed.sharing(settings=where, arguments=(weights(7, 16, 0.5),))
     yield seven("nearly", "entropy lost", lost_by, at_most=derived.end.subs(R, S.Half))
     smaller = most.subs({n: 3, R: log(2) * Rational(19, 20)})
     says = "the bound for a range smaller by a twentieth holds as well"

@@ -1,7 +1,5 @@
 """How fast scores must grow with length depends on how similar the tokens are."""
 
-from functools import partial
-
 import numpy as np
 
 from verify.claims.newer.shared.critical import around_critical, eps
@@ -49,7 +47,7 @@ def experiment(derived: Derivation) -> Items:
     labels = {rf"$\rho = {float(cosine):.2g}$": name for name, cosine in COSINES.items()}
     checks = {label: f"own-n*-{name}" for label, name in labels.items()}
     curves = {label: weight.subs(rho, COSINES[name]) for label, name in labels.items()}
-    plot = partial(Plot, x="number of tokens {n}", y="weight on itself", span=(16, 1e6), linear="y")
+    plot = Plot.sharing(x="number of tokens {n}", y="weight on itself", span=(16, 1e6), linear="y")
     title = "One factor keeps dissimilar tokens apart and lets similar ones merge"
     yield plot("cosines", checks, n, title, curves=curves)
 

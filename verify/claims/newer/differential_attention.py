@@ -1,7 +1,6 @@
 """Differential attention can lower the noise of a weight, but never relative to its mean."""
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -79,7 +78,7 @@ def experiment(derived: Derivation) -> Items:
     def at_half(noise: Expr, correlation: Expr | float) -> float:
         return float(noise.xreplace({CORRELATION: correlation}).subs(factor, S.Half))
 
-    check, relative, shared = partial(Check, tolerance=2), derived["relative"], correlation_of_two(0.9)
+    check, relative, shared = Check.sharing(tolerance=2), derived["relative"], correlation_of_two(0.9)
     apart = derived["apart"].end, derived["relative-apart"].end
     correlated = at_half(derived.end, shared), at_half(relative.end, shared)
     for keys, correlation, ends in ((2, 0.0, apart), (64, 0.0, apart), (2, 0.9, correlated)):

@@ -97,7 +97,7 @@ def experiment(derived: Derivation) -> Items:
         return unrotated / rotated
 
     laws, shape = {q: OUTLIERS, k: OUTLIERS, v: NORMAL}, {m: 32, d_v: 1}
-    check = partial(Check, laws=laws, shape=shape, tolerance=Within(0.5, fixed=True))
+    check = Check.sharing(laws=laws, shape=shape, tolerance=Within(0.5, fixed=True))
     few, many = {n: 32, d: WIDTH}, {n: 256, d: WIDTH}
     unrotated, rotated = (E(Column(eight_bits, f"int8-scores-{name}")) for name in ("unrotated", "rotated"))
     for at in (few, many):
@@ -115,7 +115,7 @@ def experiment(derived: Derivation) -> Items:
     vectors, turn = loops.fixed_normals(8, WIDTH), TURNS["rotated"]
     turned, longer = (vectors @ (times * turn) for times in (1, 1.001))
     still, turned, longer = (scores_of(rows, rows[::-1]) for rows in (vectors, turned, longer))
-    change = partial(Computed, arguments=(turned, still), settings=at_width, allowance=ROUNDING)
+    change = Computed.sharing(arguments=(turned, still), settings=at_width, allowance=ROUNDING)
     yield change("change", what, largest_difference, equals=0)
     says = "in eight-bit floats rotation takes a tenth off the error of scores"
     yield Wrong("scores-improve", of="scores-e4m3-n32", at_most=Threshold(Rational(9, 10)), says=says)

@@ -70,7 +70,7 @@ def derive() -> Chains:
 def experiment(derived: Derivation) -> Items:
     share, pairs = derived["kept"], E(Column(sums, "in-pairs")) / E(EXACT)
     softmax = E(Column(denominators, "in-turn")) / E(over_keys(exp(s[a, j] - Largest(s[a, l], l))))
-    check = partial(Check, tolerance=Within(0.5, fixed=True), shape={m: 4})
+    check = Check.sharing(tolerance=Within(0.5, fixed=True), shape={m: 4})
     uniform, normal = partial(check, laws={x: UNIT_INTERVAL}), partial(check, laws={s: NORMAL})
     low, false = Threshold(Rational(99, 100)), (0.98, 1.02, 0.95)
     for keys, most, (less, more, few) in ((1024, Rational(3, 4), false), (4096, Rational(9, 20), (0, 0, 0))):

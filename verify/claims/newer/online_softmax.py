@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
@@ -51,11 +50,6 @@ def single_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array
     return np.exp(scores - reference[..., None]) / total[..., None], most, reference
 
 
-def weights(scores: Array) -> Array:
-    """Return the weights of a single pass whose reference lags by 2 at most."""
-    return single_pass(scores, 2.0)[0]
-
-
 def in_few_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Attention whose reference cancels but for rounding: squared errors, exponentials being in bfloat16.
 
@@ -78,20 +72,23 @@ def largest_sum(lag: float, last: bool = False) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
+    def weights(scores: Array) -> Array:
+        return single_pass(scores, 2.0)[0]
+
     few = Allowance(1e-9, "what sums of a few thousand lose")
-    of_sum, what = partial(Computed, code=largest_sum, allowance=few), "largest partial sum"
+    of_sum, what = Computed.sharing(code=largest_sum, allowance=few), "largest partial sum"
     for lag in THRESHOLDS:
         where = {"n": KEYS, "t": lag, "scores": "one at the reference, all others t above it"}
         end = derived.end.subs({n: KEYS, t: lag})
         yield of_sum(f"sum-t{lag}", what, arguments=(float(lag),), equals=end, settings=where)
-    same = partial(Computed, arguments=(weights(SCORES), softmax(SCORES)), equals=0, allowance=ROUNDING)
+    same = Computed.sharing(arguments=(weights(SCORES), softmax(SCORES)), equals=0, allowance=ROUNDING)
     what = "largest distance of one-pass weights from softmax"
     yield same("same-weights", what, largest_difference, settings={"t": 2})
     # The mean of a partial sum of such rows, of which a share of 2/128 is below the lag.
     truth = 1 + (KEYS - 1) * (math.expm1(2) + (RANGE - 2) * math.exp(2)) / RANGE
-    capped = partial(Check, laws={x: UNIT_INTERVAL}, sharper=0.97, sharper_truth=truth)
+    capped = Check.sharing(laws={x: UNIT_INTERVAL}, sharper=0.97, sharper_truth=truth)
     yield capped("drawn-t2", derived["drawn"], {n: KEYS, R: RANGE, t: 2})
-    of_rows = partial(Check, laws={s: NORMAL, v: NORMAL}, shape={m: 16, d_v: 8})
+    of_rows = Check.sharing(laws={s: NORMAL, v: NORMAL}, shape={m: 16, d_v: 8})
     for spread in SPREADS:
         cost = E(Column(in_few_bits, f"lagging-{spread}")) / E(Column(in_few_bits, f"at-maximum-{spread}"))
         yield of_rows(f"cost-s{spread}", cost, {n: KEYS}, at_most=Threshold(2))

@@ -1,6 +1,5 @@
 """Multiplying scores by the logarithm of the length preserves a lead that is large enough."""
 
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -52,7 +51,7 @@ def mean_of_leader(keys: float) -> float:
 
 def experiment(derived: Derivation) -> Items:
     most, put = derived["most"], {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}
-    check, tight = partial(Check, laws={x: UNIT_INTERVAL}, shape={m: 16}), Within(0.5)
+    check, tight = Check.sharing(laws={x: UNIT_INTERVAL}, shape={m: 16}), Within(0.5)
     for keys in KEYS:
         at, first = {n: keys, **put}, keys == KEYS[0]
         yield check(f"value-n{keys}", LEADER, at, equals=mean_of_leader(keys), control=first)
@@ -62,7 +61,7 @@ def experiment(derived: Derivation) -> Items:
     for keys, (name, weight) in product(LEVELS, (("scalable", derived.end), ("plain", derived["plain"].end))):
         by = float(FACTOR * log(keys)) if name == "scalable" else 1.0
         leading, where = (weights(1, keys, LEAD * by)[0],), {"n": keys, "factor on scores": f"{by:.4g}"}
-        of_levels = partial(Computed, equals=weight.subs({**put, n: keys}), allowance=ROUNDING)
+        of_levels = Computed.sharing(equals=weight.subs({**put, n: keys}), allowance=ROUNDING)
         yield of_levels(f"{name}-n{keys}", what, float, leading, settings=where)
     least, last = derived.end.subs(factor, FACTOR), LEVELS[-1]
     longer, shorter, same = (least.subs(g, LEAD * Rational(part, 20)) for part in (21, 19, 20))
@@ -73,7 +72,7 @@ def experiment(derived: Derivation) -> Items:
     says = "without the factor the leading key keeps the same weight"
     yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=same.subs(n, last), says=says)
     yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
-    plot = partial(Plot, at=put, span=(10, 10_000), y="mean weight of the leading key")
+    plot = Plot.sharing(at=put, span=(10, 10_000), y="mean weight of the leading key")
     curves, bounds = {"drawn": (mean_of_leader, (10, 1000))}, {"bound: {main:end}": derived.end}
     yield plot("leader", "value-n*", n, curves=curves, bounds=bounds, wrong={"without the factor": PLAIN})
 

@@ -1,7 +1,5 @@
 """Clipping queries and keys acts as a temperature, and bounds scores on one side only."""
 
-from functools import partial
-
 import numpy as np
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
@@ -45,14 +43,14 @@ def clipped(queries: Array, keys: Array, level: float) -> Array:
 
 
 def experiment(derived: Derivation) -> Items:
-    check = partial(Check, shape={m: 4, n: 4})
+    check = Check.sharing(shape={m: 4, n: 4})
     # So low a level is passed in size by all but a few inputs, and by either end as often.
     yield check("below-d16", BELOW, {d: 16, tau: LOW}, equals=S.Half, control=True)
     for level, false in ((4, 0.9), (8, 0.4), (12, 0.05)):
         yield check(f"below-t{level}", BELOW, {d: 16, tau: level}, at_most=S.Half, sharper=false)
     for level in (4, 8):
         yield check(f"half-t{level}", derived["half"], {d: 16, tau: level})
-    of_fixed = partial(Computed, settings={"tau": LEVEL}, allowance=ROUNDING)
+    of_fixed = Computed.sharing(settings={"tau": LEVEL}, allowance=ROUNDING)
     lowered, off = clipped(*FIXED, LEVEL), {"higher-level": 1.01}
     yield of_fixed("largest", derived["largest"].start, np.max, (lowered,), equals=LEVEL, off=off)
     what, scores = "largest distance of weights from those at a temperature", FIXED[0] @ FIXED[1].T
@@ -61,7 +59,7 @@ def experiment(derived: Derivation) -> Items:
     )
     yield of_fixed("temperature", what, largest_difference, cooled, equals=0)
     says = "after clipping no score exceeds the level in absolute value"
-    no_score = partial(Wrong, shape={m: 4, n: 4}, tolerance=of_probability(), says=says)
+    no_score = Wrong.sharing(shape={m: 4, n: 4}, tolerance=of_probability(), says=says)
     yield no_score("absolute", BELOW, {d: 16, tau: LOW}, equals=S.Zero)
     says = "a score below minus the level remains in only nine of twenty draws"
     yield Wrong("seldom", of="below-d16", at_most=Rational(9, 20), says=says)

@@ -56,7 +56,7 @@ def experiment(derived: Derivation) -> Items:
     yield Check("ratio", derived, {v: SPREAD**2})
     for keys in KEYS:
         at, both = {n: keys, v: SPREAD**2}, {n: keys, v: SPREAD**2, d: DIMENSION}
-        check = partial(Check, shape={m: keys, n: keys}, tolerance=Within(1.0, fixed=True))
+        check = Check.sharing(shape={m: keys, n: keys}, tolerance=Within(1.0, fixed=True))
         of_rows, of_products = partial(check, laws={s: NORMAL}), partial(check, laws={q: NORMAL, k: NORMAL})
         # Five sixths of the edge, in hundredths: a number that is set, for no lower bound is derived.
         less, share = 0.95 if keys == KEYS[-1] else 0, Rational(round(500 / 6 * float(edge.subs(at))), 100)

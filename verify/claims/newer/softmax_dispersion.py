@@ -1,7 +1,5 @@
 """Within a fixed range of scores, attention spreads over all keys as their number grows."""
 
-from functools import partial
-
 from verify.claims.newer.shared.levels import mean_over_signs, weights
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items
 from verify.spec import KroneckerDelta, Largest, Le, Line, Plot, Rational, Softmax, Symbol, Within, Wrong, a
@@ -38,7 +36,7 @@ def derive() -> Chains:
 
 def experiment(derived: Derivation) -> Items:
     drawn, least, tight = derived["drawn"], derived["least"], Within(0.5, fixed=True)
-    check, means = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), {}
+    check, means = Check.sharing(laws={s: RADEMACHER}, shape={m: 16}), {}
     # Scores are plus or minus a number.
     for keys, level in ((2, Rational(1, 8)), (4, Rational(1)), (64, Rational(1))):
         at, row = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
@@ -47,7 +45,7 @@ def experiment(derived: Derivation) -> Items:
         yield check(f"bound-{row}", drawn, at, tolerance=tight, sharper=0.93 if keys == 2 else 0)
     what = "weight of a key whose score is {} by 3 than all others"
     for keys in (8, 512):
-        at, weight = {R: 3, n: keys}, partial(Computed, settings={"n": keys}, allowance=ROUNDING)
+        at, weight = {R: 3, n: keys}, Computed.sharing(settings={"n": keys}, allowance=ROUNDING)
         (ahead, *_), (behind, *_) = (weights(1, keys, lead) for lead in (3.0, -3.0))
         yield weight(f"most-n{keys}", what.format("larger"), float, (ahead,), at_most=derived.end.subs(at))
         yield weight(f"least-n{keys}", what.format("smaller"), float, (behind,), at_least=least.end.subs(at))

@@ -43,12 +43,12 @@ def derive() -> Chains:
 
 
 def experiment(derived: Derivation) -> Items:
-    check, tight = partial(Check, shape={m: 16}), Within(0.5, fixed=True)
+    check, tight = Check.sharing(shape={m: 16}), Within(0.5, fixed=True)
     for size in (0.25, 1, 4):
         at, name = {n: 2, sigma: size}, f"s{size}".replace(".", "")
         yield check(f"slope-{name}", derived["mean-slope"], at, control=size == 4)
         yield check(f"bound-{name}", derived["drawn"], at, tolerance=tight, sharper=0.96 if size < 1 else 0)
-    what, rounded = "operator norm of the Jacobian at equal scores", partial(Computed, allowance=ROUNDING)
+    what, rounded = "operator norm of the Jacobian at equal scores", Computed.sharing(allowance=ROUNDING)
     for keys, relation in ((2, "equals"), (3, "at_most")):
         for name, (order, _) in NORMS.items():
             given = complex_step(softmax, np.zeros(keys)), order
@@ -65,7 +65,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("three-as-four", of="norm-sum-n3", at_most=four, says=says)
     yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says="steps move a weight by half as much")
     curves, bounds = {"integrated": derived["mean-slope"].end}, {"bound: {main:end}": derived.end}
-    plot = partial(Plot, at={n: 2}, span=(0.1, 8), y="mean absolute sum of a row of the Jacobian", linear="y")
+    plot = Plot.sharing(at={n: 2}, span=(0.1, 8), y="mean absolute sum of a row of the Jacobian", linear="y")
     title = "The slope of softmax is one half at equal scores, and less wherever they differ"
     yield plot("slope", "slope-s*", sigma, title, curves=curves, bounds=bounds)
 

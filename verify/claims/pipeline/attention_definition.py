@@ -1,7 +1,5 @@
 """Four steps, with an optional mask, compute attention."""
 
-from functools import partial
-
 import numpy as np
 
 from verify.spec import NORMAL, Allowance, Chain, Chains, Claim, Computed, Items, Limit, Named, Softmax
@@ -69,7 +67,7 @@ def experiment() -> Items:
     for mask, (added, _) in MASKS.items():
         weights, output = probabilities(Q, K, SCALE, added), attention(Q, K, V, SCALE, added)
         settings = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
-        of_mask = partial(Computed, code=distance, equals=0, settings=settings)
+        of_mask = Computed.sharing(code=distance, equals=0, settings=settings)
         for part in PARTS if mask != "none" else ("loops", "rows"):
             given, near = (part, mask, weights, output), Allowance(0) if part == "masked" else ROUNDING
             yield of_mask(f"{part}-{mask}", PARTS[part], arguments=given, allowance=near)

@@ -49,12 +49,6 @@ def undefined_names(text: str) -> int:
     return len({node.id for node in names} - given - {*dir(builtins), "draw", "keep", "dot"})
 
 
-def axis_offset(text: str) -> int:
-    """Return by how much the first dimension differs from its place on the axis."""
-    dimension, place = re.findall(r"^(?:points|axis) = .*range\((\d+),", text, re.MULTILINE)
-    return int(dimension) - int(place)
-
-
 def derive() -> tuple[Chain, ...]:
     pairs, by_moments = (N >= 2,), moments(VECTORS)
     by_sharing = (2 * Var(PAIR) + 4 * Cov(PAIR, Dot(x, a, x, c)) * (N - 2)) / (N * (N - 1))
@@ -86,6 +80,10 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
+    def axis_offset(text: str) -> int:
+        dimension, place = re.findall(r"^(?:points|axis) = .*range\((\d+),", text, re.MULTILINE)
+        return int(dimension) - int(place)
+
     law, bias, laws = derived.end.subs(UNIFORM), derived["bias"], {x: UNIT_INTERVAL}
     why = "a matrix gives but one value of it, so a sharper one takes many more draws"
     for size in (1, 8, 32):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ def experiment(derived: Derivation) -> Items:
         own, where = f"{name}-deviations-d{size}", {"d_k": size, "components": LAWS[name].name}
         high, low = (point(name, at) / (DEVIATION[name] * math.sqrt(at)) for at in (size, few))
         yield Computed(own, what, float, (high,), limit, settings=where, allowance=far)
-        wrong = partial(Wrong, f"{name}-limit-at-{few}", of=own, at={d: few}, arguments=(low,))
+        wrong = Wrong.sharing(f"{name}-limit-at-{few}", of=own, at={d: few}, arguments=(low,))
         yield wrong(equals=limit, says=says)
     says = "its width grows in proportion to the dimension"
     yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * point("normal", 2), says=says)

@@ -39,14 +39,12 @@ def drawn(name: str, number: int) -> Array:
     return NORMAL.draw(stream(0, "scaling-keeps-shape-and-order", name, 0), (number, D))
 
 
-def reordered(rows: Array, *factors: float | Array) -> int:
-    """Return how many rows rank their keys otherwise after scaling by any of the factors."""
-    ranks = np.argsort(rows, axis=1, kind="stable")
-    moved = [np.any(np.argsort(rows * by, axis=1, kind="stable") != ranks, axis=1) for by in factors]
-    return int(np.any(moved, axis=0).sum())
-
-
 def experiment(derived: Derivation) -> Items:
+    def reordered(rows: Array, *factors: float | Array) -> int:
+        ranks = np.argsort(rows, axis=1, kind="stable")
+        moved = [np.any(np.argsort(rows * by, axis=1, kind="stable") != ranks, axis=1) for by in factors]
+        return int(np.any(moved, axis=0).sum())
+
     what, factors = "rows whose keys change their order", f"each of {len(FACTORS)}"
     for keys in (2, 5, 64, MOST):
         at = {"keys": keys, "rows": 64, "factor": factors}

@@ -31,7 +31,7 @@ def experiment(derived: Derivation) -> Items:
     def raw_squares(keys: int, size: float) -> float:
         return integrated(UNSCALED, {n: keys, d: size}, ON_PAPER)
 
-    bounded, raw = partial(Check, tolerance=Within(0.5, fixed=True)), derived["raw"]
+    bounded, raw = Check.sharing(tolerance=Within(0.5, fixed=True)), derived["raw"]
     for keys, size, false in ((16, 4, 0), (16, 16, 0), (1024, 8, 0.83)):
         yield bounded(f"bound-n{keys}-s{size}", derived, {n: keys, sigma: size}, sharper=false)
     yield bounded("by-the-largest-n16-s16", derived["first"], {n: 16, sigma: 16}, sharper=0.97)

@@ -1,7 +1,5 @@
 """With two keys, saturation is slow: the slope falls as one over the spread."""
 
-from functools import partial
-
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Integral, Items, Plot, Softmax
 from verify.spec import Symbol, Within, Wrong, a, at_most, cited, earlier, exp, integral, j, n, oo, pi, s
 from verify.spec import sigma, sqrt, substitute
@@ -42,7 +40,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("at-a-typical-gap", of="product-sigma-8", at_most=float(typical.subs(sigma, 8)), says=says)
     yield Wrong("bound-as-value", of="product-sigma-1", equals=PEAK, says="the bound is the value")
     curves, wrong = {"exact": derived["mean"].start}, {"at a typical gap": (typical, (0.5, 8))}
-    plot = partial(Plot, at={n: 2}, span=(0.5, 32), x=r"standard deviation $\sigma$ of the scores")
+    plot = Plot.sharing(at={n: 2}, span=(0.5, 32), x=r"standard deviation $\sigma$ of the scores")
     bounds, words = {"bound {main:end}": PEAK}, "{main:start}"
     yield plot("slow-decay", "product-sigma-*", sigma, curves=curves, bounds=bounds, wrong=wrong, y=words)
 
