@@ -121,11 +121,7 @@ class Compared(Sharing):
 
     @property
     def predicted(self) -> Any:
-        """The value that it is compared with, whatever the relation.
-
-        Raises:
-            ClaimError: none is given, or several.
-        """
+        """The value that it is compared with, whatever the relation."""
         if len(self.compared) != 1:
             raise ClaimError(f"check {self.id}: give one of equals=, at_most= and at_least=")
         return self.compared[0][1]
@@ -264,11 +260,7 @@ def fact(name: str, what: str, value: Any) -> Fact:
 
 
 def refuse_symbols(name: str, value: Any) -> None:
-    """Refuse an expression that is not a number yet.
-
-    Raises:
-        ClaimError: symbols are left in it.
-    """
+    """Refuse an expression that is not a number yet."""
     if isinstance(value, Expr) and value.free_symbols:
         left = ", ".join(sorted(map(str, value.free_symbols)))
         raise ClaimError(f"{name}: {value} is no number yet; give {left} a value in at={{…}}")

@@ -70,11 +70,7 @@ class Plan:
     """An experiment in the making: the measured quantity of each comparison, and the checks made so far."""
 
     def __init__(self, items: Sequence[Item], derivation: Derivation, run: float) -> None:
-        """Find the measured quantity of each comparison, and compile those of a setting together.
-
-        Raises:
-            ClaimError: two have the same id.
-        """
+        """Find the measured quantity of each comparison, and compile those of a setting together."""
         self.items, self.derivation, self.run = items, derivation, run
         self.checks, self.controlled = dict[str, Comparison](), set[str]()
         self.given, self.measured = dict[str, Compared](), dict[str, tuple[Expr, Setting]]()
@@ -121,9 +117,6 @@ class Plan:
 
         Without words it is described in formulas. The true value is known where a check predicts it or a
         chain derives it.
-
-        Raises:
-            ClaimError: it changes no check.
         """
         if not item.of:
             truth, wrong = self.value_of_same(item, truth_of(item, self.derivation)), self.quantity(item)
@@ -243,12 +236,7 @@ _CHEAP = "a narrower one would need more draws than its points"
 
 
 def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
-    """Return the checks that a fit goes through.
-
-    Raises:
-        ClaimError: fewer than two match that have a value of the symbol; fewer than three where a bend is
-            looked for.
-    """
+    """Return the checks that a fit goes through."""
     checks = [check for check in items if isinstance(check, Check) and fnmatchcase(check.id, item.pattern)]
     members, of_fit = [check for check in checks if item.over in check.at], f"fit over {item.pattern!r}"
     if len(members) < 2:

@@ -27,7 +27,6 @@ def measured(
     checks: Iterable[Check],
     over: Symbol | str,
     label: str = "measured",
-    role: Role = "measured",
     as_drawn: AsDrawn = lambda _, value: value,
 ) -> PlotLayer:
     """Return the estimates of checks with their intervals, at the values of a symbol in their settings.
@@ -44,15 +43,11 @@ def measured(
     ]
     places, values, first, second = zip(*rows, strict=True)
     low, high = (tuple(map(end, first, second)) for end in (min, max))
-    return PlotLayer(kind="points", role=role, label=label, x=places, y=values, lo=low, hi=high)
+    return PlotLayer(kind="points", role="measured", label=label, x=places, y=values, lo=low, hi=high)
 
 
 def place_of(check: Check, name: str) -> float:
-    """Return the place of a check along a setting.
-
-    Raises:
-        ClaimError: there is none of this name, or it is not a number.
-    """
+    """Return the place of a check along a setting."""
     if name not in check.cell:
         otherwise = f"its settings are {', '.join(check.cell)}"
         raise ClaimError(f"check {check.id} has {unknown('setting', name, check.cell, otherwise)}")

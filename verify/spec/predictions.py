@@ -27,7 +27,7 @@ from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import E, Given, Index, LargestGap, Law, definition, families_of, n
+from verify.symbolic.vocabulary import E, Given, Index, LargestGap, definition, families_of, n
 
 LONG = 24  # digits beyond which a quotient of whole numbers tells less than its decimals
 
@@ -42,10 +42,6 @@ def predicted(given: Compared) -> Prediction:
     """Return the prediction of a comparison, as a number with its exact form.
 
     Means over rows of normal scores are integrated.
-
-    Raises:
-        ClaimError: symbols are left in it, it is no real number, or a bound that is a round decimal, which
-            nothing derives, is not said to be set.
     """
     value = given.predicted
     if isinstance(value, Prediction):
@@ -71,12 +67,7 @@ def predicted(given: Compared) -> Prediction:
 
 @lru_cache(maxsize=4096)
 def value_of(number: Expr) -> float:
-    """Return an expression without symbols as a float.
-
-    Raises:
-        TypeError: symbols are left, or it is a proposition.
-        StepError: an integral does not converge.
-    """
+    """Return an expression without symbols as a float; a ``TypeError`` says that symbols are left."""
     # SymPy's own quadrature of gamma functions takes seconds; mpmath's takes a hundredth of a second.
     if number.has(Integral) and not number.free_symbols:
         with mpmath.workdps(20):
@@ -97,7 +88,7 @@ def _put_in(x: Any, given: Compared) -> Expr:
     """Return an expression with values put in: of symbols, of moments of laws, and given numbers."""
     at, x = _at(given), sympify(x)
     values = {symbol: value for symbol, value in (_moments(given) | at).items() if symbol in x.free_symbols}
-    value = _substituted(x, frozenset(values.items()))
+    value = x.subs(values)
     if not value.has(Given):
         return value
     laws = {str(family.label): law for family, law in given.laws.items() if isinstance(family, Given)}
@@ -109,11 +100,6 @@ def _put_in(x: Any, given: Compared) -> Expr:
         shape = [int(sympify(size).subs(at)) for size in family.ranges]
         numbers[name] = np.resize(laws[name].fill.numbers, shape)  # type: ignore[attr-defined]
     return _written_out(definition(value), numbers, {}, {})
-
-
-@lru_cache(maxsize=4096)
-def _substituted(x: Expr, values: frozenset[tuple[Any, Any]]) -> Expr:
-    return x.subs(dict(values))
 
 
 def _written_out(
@@ -163,12 +149,7 @@ def _shape_of(law: Distribution) -> dict[str, Any]:
 
 
 def origin(check: Check, derivation: Derivation, value: float) -> Literal["derived", "computed"]:
-    """Return "derived" where a check is of a chain's start against its end, else "computed".
-
-    Raises:
-        ClaimError: the check's laws are not those that the chain assumes, or a chain derives another value
-            of the quantity, and the check's band has no reason for that.
-    """
+    """Return "derived" where a check is of a chain's start against its end, else "computed"."""
     for chain in derivation.chains:
         if _is_of(check, chain, value):
             _refuse_other_laws(check, chain)
@@ -223,7 +204,7 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
     sides = (normalised(side) for side in (chain.start, given.quantity))
-    start, quantity = (_placed(side, tuple(given.at.items()), tuple(at.items())) for side in sides)
+    start, quantity = (at_places(side, given.at).xreplace(at) for side in sides)
     if start != quantity:
         return None
     try:
@@ -232,11 +213,6 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
         with suppress(ClaimError, KeyError):
             return integrated(chain.end, given.at)
         return None
-
-
-@lru_cache(maxsize=4096)
-def _placed(side: Expr, at: tuple[tuple[Any, Any], ...], values: tuple[tuple[Any, Any], ...]) -> Expr:
-    return at_places(side, dict(at)).xreplace(dict(values))
 
 
 def _refuse_other_laws(check: Compared, chain: Chain) -> None:
@@ -248,19 +224,10 @@ def _refuse_other_laws(check: Compared, chain: Chain) -> None:
             raise ClaimError(
                 f"check {check.id}: its chain assumes {law.words} for {family}, and {drawn.name} is drawn"
             )
-        if order := _other_moment(law, drawn, tuple(values.items())):
-            raise ClaimError(
-                f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
-                f"E {family}{f'^{order}' * (order > 1)} = {Fraction(drawn.moments(order)[order])}; "
-                "correct the law"
-            )
-
-
-@lru_cache(maxsize=4096)
-def _other_moment(law: Law, drawn: Distribution, values: tuple[tuple[Any, Any], ...]) -> int:
-    """Return the order of the first moment that a drawn law has otherwise than it is assumed, 0 if none."""
-    for order, raw in enumerate(law.raw[: len(drawn.base_moments)]):
-        assumed = sympify(raw).xreplace(dict(values))
-        if order and assumed.is_number and abs(float(assumed) - float(drawn.moments(order)[order])) > 1e-12:
-            return order
-    return 0
+        for order, raw in enumerate(law.raw[: len(drawn.base_moments)]):
+            assumed, moment = sympify(raw).xreplace(values), Fraction(drawn.moments(order)[order])
+            if order and assumed.is_number and abs(float(assumed) - float(moment)) > 1e-12:
+                raise ClaimError(
+                    f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
+                    f"E {family}{f'^{order}' * (order > 1)} = {moment}; correct the law"
+                )
