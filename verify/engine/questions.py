@@ -110,10 +110,6 @@ def called(law: Distribution) -> str:
     return base if law.loc == 0 and law.scale == 1 else f"{base}({law.loc}, {law.scale})"
 
 
-ORDERS = (2, 4, 8, 16)
-"""The orders up to which moments are assumed: the fewest that a derivation needs."""
-
-
 @lru_cache
 def assumed(law: Distribution, highest: int) -> Law:
     """Return a law as an assumption on components: its moments up to an order.
@@ -149,23 +145,18 @@ class Question:
 
     text: str
     quantity: Expr
-    query: Distribution
-    key: Distribution
+    laws: Mapping[Family, Distribution]
     dimensions: tuple[int, ...]
     keys: tuple[int, ...]
     against: Expr | None = None
 
     @property
-    def laws(self) -> dict[Family, Distribution]:
-        """The laws by family."""
-        return {q: self.query, k: self.key}
-
-    @property
     def components(self) -> str:
         """The laws of the components, in words."""
-        if self.query == self.key:
-            return f"{called(self.query)} components"
-        return f"{called(self.query)} components of queries and {called(self.key)} components of keys"
+        query, key = map(called, self.laws.values())
+        if query == key:
+            return f"{query} components"
+        return f"{query} components of queries and {key} components of keys"
 
     @property
     def places(self) -> tuple[dict[Any, int], ...]:
@@ -229,9 +220,9 @@ class Question:
         """
         # Few moments make the statement general: what follows from two holds for all laws that have these.
         problem = NotDerived("")
-        for order in ORDERS:
+        for order in (2, 4, 8, laws.HIGHEST):
             try:
-                return made({q: assumed(self.query, order), k: assumed(self.key, order)})
+                return made({family: assumed(law, order) for family, law in self.laws.items()})
             except NotDerived as error:
                 problem = error
         raise problem
@@ -288,10 +279,11 @@ def question(
     # In the order in which a reader would correct them: the expression, the laws, the sizes.
     quantity = parse(text)
     formula = None if against is None else parse_formula(against)
-    query, key = (
-        law_named(law, "--law") if own is None else law_named(own, option)
-        for own, option in ((query_law, "--query-law"), (key_law, "--key-law"))
-    )
+    given = {q: (query_law, "--query-law"), k: (key_law, "--key-law")}
+    by_family = {
+        family: law_named(law, "--law") if own is None else law_named(own, option)
+        for family, (own, option) in given.items()
+    }
     over_keys = quantity.has(n, *BINDERS) or (formula is not None and formula.has(n))
     if keys and not over_keys:
         raise SettingsError(
@@ -301,7 +293,7 @@ def question(
     many = _sizes("--keys", keys, KEYS) if over_keys else ()
     if len(sizes) * max(1, len(many)) > _MOST_PLACES:
         raise SettingsError(f"--dimensions: more than {_MOST_PLACES} combinations with --keys; give fewer")
-    return Question(text, quantity, query, key, sizes, many, formula)
+    return Question(text, quantity, by_family, sizes, many, formula)
 
 
 def _sizes(option: str, given: Sequence[int] | None, usual: tuple[int, ...]) -> tuple[int, ...]:
