@@ -79,16 +79,12 @@ def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPat
     assert stretch.record == at_once.record
 
 
-def _with_a_wrong_line() -> Chain:
-    """Return the variance of a multiple, whose last line is wrong."""
-    multiple = derivation(NAME)["multiple"]
-    *first, last = multiple.lines
-    return Chain(multiple.start, *first, replace(last, expression=d))
-
-
 def test_a_failed_derivation_is_all_that_is_on_record() -> None:
     """Nothing is drawn for it."""
-    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=_with_a_wrong_line)))
+    multiple = derivation(NAME)["multiple"]
+    *first, last = multiple.lines
+    wrong = Chain(multiple.start, *first, replace(last, expression=d))
+    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=lambda: wrong)))
     end = evaluate(work, "", (), 60.0)
     record = ClaimRecord.model_validate_json(end.record)
     assert record.derivation.status is Proof.FAILED

@@ -74,7 +74,10 @@ def sample_of(values: Array, scores: int = 1, names: tuple[str, ...] = NAMES) ->
     third = np.einsum("bij,bk->ijk", products, centred) / len(values)
     covariance = products.sum(axis=0) / (len(values) - 1)
     counted = (len(values), 2 * len(values), scores * len(values))
-    return Sample(*counted, mean, covariance, third, groups_of(values), names[: len(mean)])
+    # Blocks are dealt to the groups in turn.
+    groups = [values[first::GROUPS].mean(axis=0) for first in range(GROUPS) if len(values) >= GROUPS]
+    dealt = np.array(groups).reshape(-1, values.shape[1])
+    return Sample(*counted, mean, covariance, third, dealt, names[: len(mean)])
 
 
 def samples(cell: Cell, count: int, blocks: int, rng: np.random.Generator) -> Iterator[Sample]:
@@ -90,13 +93,6 @@ def truth_of(d: int, distribution: Distribution) -> float:
     """Return the variance of a score of independent components of one law."""
     second = distribution.moments(2)[2]
     return float(d * (second**2 - distribution.mean**4))
-
-
-def groups_of(values: Array) -> Array:
-    """Return the means of the groups that these block vectors are dealt to in turn."""
-    if len(values) < GROUPS:
-        return np.zeros((0, values.shape[1]))
-    return np.array([values[first::GROUPS].mean(axis=0) for first in range(GROUPS)])
 
 
 def at_least(successes: int, trials: int, promised: float) -> bool:

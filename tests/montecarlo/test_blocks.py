@@ -29,17 +29,11 @@ CELLS = [
 ]
 
 
-def all_values(cell: Cell, batches: int, seed: int = 5) -> Array:
-    """Return the statistics of every block of the first ``batches`` batches."""
-    return np.concatenate(
-        [cell.sample(stream(seed, "c", cell.id, b), cell.batch_blocks) for b in range(batches)]
-    )
-
-
 @pytest.mark.parametrize("cell", CELLS)
 def test_moments_equal_those_of_all_blocks(cell: Cell) -> None:
     """Mean, covariance and third central moments are those of all block vectors, computed at once."""
-    values = all_values(cell, 4)
+    streams = (stream(5, "c", cell.id, batch) for batch in range(4))
+    values = np.concatenate([cell.sample(rng, cell.batch_blocks) for rng in streams])
     sample: Sample = draw(cell, "c", 5, len(values)).total.sample(cell)
     assert sample.blocks == len(values)
     assert sample.coordinates == len(values) * cell.coordinates
