@@ -116,7 +116,7 @@ class Words:
             return "(not computed)"
         if name in self._planned:
             return self._check(self._planned[name], form)
-        known = [*self._planned, *(name for _, table in tables for name in table)]
+        known = [*self._planned, *(name for _, table in tables[:-1] for name in table)]
         raise ClaimError(unknown("slot", name, known, f"there are {', '.join(known)}"))
 
     @cached_property

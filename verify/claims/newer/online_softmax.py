@@ -72,18 +72,15 @@ def largest_sum(lag: float, last: bool = False) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    def weights(scores: Array) -> Array:
-        return single_pass(scores, 2.0)[0]
-
-    few = Allowance(1e-9, "what sums of a few thousand lose")
+    few, (weights, *_) = Allowance(1e-9, "what sums of a few thousand lose"), single_pass(SCORES, 2.0)
     of_sum, what = Computed.sharing(code=largest_sum, allowance=few), "largest partial sum"
     for lag in THRESHOLDS:
         where = {"n": KEYS, "t": lag, "scores": "one at the reference, all others t above it"}
         end = derived.end.subs({n: KEYS, t: lag})
         yield of_sum(f"sum-t{lag}", what, arguments=(float(lag),), equals=end, settings=where)
-    same = Computed.sharing(arguments=(weights(SCORES), softmax(SCORES)), equals=0, allowance=ROUNDING)
-    what = "largest distance of one-pass weights from softmax"
-    yield same("same-weights", what, largest_difference, settings={"t": 2})
+    what, both = "largest distance of one-pass weights from softmax", (weights, softmax(SCORES))
+    same = Computed.sharing(arguments=both, equals=0, settings={"t": 2}, allowance=ROUNDING)
+    yield same("same-weights", what, largest_difference)
     # The mean of a partial sum of such rows, of which a share of 2/128 is below the lag.
     truth = 1 + (KEYS - 1) * (math.expm1(2) + (RANGE - 2) * math.exp(2)) / RANGE
     capped = Check.sharing(laws={x: UNIT_INTERVAL}, sharper=0.97, sharper_truth=truth)
@@ -94,7 +91,7 @@ def experiment(derived: Derivation) -> Items:
         yield of_rows(f"cost-s{spread}", cost, {n: KEYS}, at_most=Threshold(2))
     says = "it is enough that no score exceeds the maximum so far by more than that"
     yield Wrong("against-the-last", of="sum-t2", arguments=(2.0, True), says=says)
-    single = in_single_precision(weights)(SCORES), softmax(SCORES)
+    single = in_single_precision(lambda scores: single_pass(scores, 2.0)[0])(SCORES), both[1]
     yield Wrong("in-single-precision", of="same-weights", arguments=single, says="single precision is exact")
     yield Wrong("no-cost", of="cost-s1", at_most=Threshold(1), says="a lagging reference costs nothing")
     says = "at the larger spread the error grows by two fifths at most"
