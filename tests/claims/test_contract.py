@@ -1,5 +1,6 @@
-"""What every claim must keep to, and proof that a wrong one does not get through; the chapters' order."""
+"""What every claim must keep to, and proof that a wrong one does not get through; what claims share."""
 
+import ast
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -12,10 +13,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
+from tests.tool import ROOT
 from verify import api
 from verify.engine import runner
 from verify.engine.catalogue import InMemoryClaim
 from verify.engine.sources import read_sources
+from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import Experiment
 from verify.proofs.record import recorded
@@ -23,10 +26,12 @@ from verify.report.drawings import SMALL, draw_figures
 from verify.report.formulas import Formulas
 from verify.report.front import FEW, is_led
 from verify.report.opening import OPENING, ratios
-from verify.spec import Chain, Claim, Var, d, score
+from verify.spec import Chain, Claim, Reference, Var, cite, d, score
+from verify.spec.claim import bibliography
 from verify.symbolic import notation
 from verify.text.escapes import pieces
 
+CLAIM_FILES = [path for path in (ROOT / "verify/claims").glob("*/*.py") if path.stem != "__init__"]
 EACH_KIND = pytest.mark.parametrize("name", ["over-scaling", "scaling-exponent", "softmax-identities"])
 """Drawn, fitted and computed: for what every claim has from the engine."""
 
@@ -42,9 +47,6 @@ def run_of(claim: Claim) -> RunRecord:
     return runner.run(
         {claim.id: InMemoryClaim(claim)}, runner.settings(profile="quick"), read_sources(), workers=1
     )
-
-
-# --- what a claim is ----------------------------------------------------------------------------------
 
 
 def test_ids_are_the_names_of_files_and_of_nothing_else() -> None:
@@ -65,9 +67,6 @@ def test_no_step_repeats_the_one_before(name: str) -> None:
         expressions = [chain.start, *(line.expression for line in chain.lines)]
         printed = [notation.latex(expression) for expression in expressions]
         assert [before for before, after in pairwise(printed) if before == after] == []
-
-
-# --- what the run finds -------------------------------------------------------------------------------
 
 
 def test_the_derivation_holds(records: dict[str, ClaimRecord]) -> None:
@@ -181,9 +180,6 @@ def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
     assert {name.removeprefix(SMALL) for name in drawn} == every
 
 
-# --- the same every time ------------------------------------------------------------------------------
-
-
 @EACH_KIND
 def test_the_evidence_depends_on_nothing_but_seed_and_settings(quick: RunRecord, name: str) -> None:
     """One worker instead of two, and no other claims beside it: the same record, to the last bit."""
@@ -196,9 +192,6 @@ def test_another_seed_gives_other_draws(small: RunRecord) -> None:
     (other,) = api.run(["sqrt-scaling-unique"], profile="quick", seed=2, workers=1, store=False).claims
     (mine,) = small.claims
     assert not {check.estimate for check in mine.checks} & {check.estimate for check in other.checks}
-
-
-# --- planted faults: derivations ----------------------------------------------------------------------
 
 
 def test_a_failed_derivation_ends_its_claim() -> None:
@@ -225,9 +218,6 @@ def test_a_failed_derivation_ends_its_claim() -> None:
             assert f", line {failing}: " in record.derivation.reason
 
 
-# --- planted faults: controls -------------------------------------------------------------------------
-
-
 @EACH_KIND
 def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
     """A wrong version that cannot be refuted shows that the measurement could not decide."""
@@ -244,3 +234,30 @@ def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
     (record,) = run_of(planted).claims
     assert record.verdict is Verdict.UNDECIDED
     assert record.reason == "negative control not rejected: in-fact-true"
+
+
+def test_what_serves_one_chapter_lies_beside_its_claims() -> None:
+    """A claim shares with its chapter alone."""
+    shared = 0
+    for path in CLAIM_FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and ".shared" in (node.module or ""):
+                assert str(node.module).split(".")[2] == path.parent.name
+                shared += 1
+    assert shared
+
+
+def test_the_bibliography_is_what_claims_cite() -> None:
+    """No entry is left over, and a key names the year that its entry states."""
+    cited = {reference.key: reference for claim in CATALOGUE.values() for reference in claim.references}
+    assert cited == bibliography()
+    dated = [key for key in cited if re.search(r"\d{4}$", key)]
+    assert [key for key in dated if key[-4:] not in cited[key].text] == []
+
+
+def test_a_claim_cites_by_key_or_gives_its_own_source() -> None:
+    """A key that is not in the bibliography is refused with the nearest."""
+    own = Reference(key="mine2026", text="A. Author, My Paper, 2026.")
+    assert [source.key for source in cite("vaswani2017", own)] == ["vaswani2017", "mine2026"]
+    with pytest.raises(ClaimError, match="no reference 'vaswani2018'; did you mean 'vaswani2017'"):
+        cite("vaswani2018")

@@ -1,10 +1,12 @@
 """Means over normal rows by one-dimensional integrals."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import special
 from sympy import Expr, log, sqrt
 
 from verify.errors import ClaimError
@@ -14,6 +16,7 @@ from verify.spec.integrals import ON_PAPER, integrated
 
 x = sigma * s[a, j]
 p, p_of_l = Softmax(x, j), Softmax(sigma * s[a, l], l)
+SPREAD = over_keys(p * (x - over_keys(p_of_l * sigma * s[a, l], l)) ** 2)
 
 
 def hermite(function: object, deviation: float, points: int = 120) -> float:
@@ -23,10 +26,7 @@ def hermite(function: object, deviation: float, points: int = 120) -> float:
     return float(weights @ function(scores) @ weights / (2 * math.pi))  # type: ignore[operator]
 
 
-def weights_of(scores: np.ndarray) -> np.ndarray:
-    """Return the softmax over the last axis."""
-    sizes = np.exp(scores - scores.max(-1, keepdims=True))
-    return np.asarray(sizes / sizes.sum(-1, keepdims=True))
+weights_of = partial(special.softmax, axis=-1)
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,7 @@ def weights_of(scores: np.ndarray) -> np.ndarray:
         (squares(x) ** 2, lambda s: (weights_of(s) ** 2).sum(-1) ** 2),
         (over_keys(p * s[a, j]), lambda s: (weights_of(s) * s).sum(-1) / 0.7),
         (p * squares(x), lambda s: weights_of(s)[..., 0] * (weights_of(s) ** 2).sum(-1)),
-        (
-            over_keys(p * (x - over_keys(p_of_l * sigma * s[a, l], l)) ** 2),
-            lambda s: (weights_of(s) * s**2).sum(-1) - (weights_of(s) * s).sum(-1) ** 2,
-        ),
+        (SPREAD, lambda s: (weights_of(s) * s**2).sum(-1) - (weights_of(s) * s).sum(-1) ** 2),
         (Entropy(x, j), lambda s: -(weights_of(s) * np.log(weights_of(s))).sum(-1)),
         (-over_keys(p * log(p)), lambda s: -(weights_of(s) * np.log(weights_of(s))).sum(-1)),
         (LogSumExp(x, j) * squares(x), lambda s: np.log(np.exp(s).sum(-1)) * (weights_of(s) ** 2).sum(-1)),
