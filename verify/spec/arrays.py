@@ -1,6 +1,7 @@
 """Array code that claims compare with formulas, and second sources for it.
 
-Array, stream         NumPy's arrays; the random generator of a claim's cell
+Array, Draws          NumPy's arrays; those that a program gets, by the names of their families
+stream                the random generator of a claim's cell
 softmax               softmax over the last axis, as a program computes it
 probabilities         the weights of queries and keys; ``attention`` their mean values
 gradients             the gradients at queries, keys and values
@@ -25,6 +26,10 @@ from verify.spec.loops import complex_step
 from verify.symbolic.vocabulary import Index, families_of, unnamed
 
 __all__ = ["Array", "complex_step", "loops", "softmax", "stream"]  # what it imports for claims
+
+
+Draws = Mapping[str, Array]
+"""The draws of a block that a program gets: arrays by the names of their families."""
 
 
 class Gradients(NamedTuple):

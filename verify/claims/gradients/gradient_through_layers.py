@@ -1,13 +1,11 @@
 """Without scaling, the gradient grows through the layers at initialisation, faster in wider heads."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from verify.spec import NORMAL, STANDARD, Chain, Chains, Check, Claim, Column, Derivation, E, Expr, Family
 from verify.spec import Given, Index, Items, Limit, Plot, Program, Rational, S, Sum, Symbol, Threshold, Within
 from verify.spec import Wrong, algebra, assume, d, exp, j, l, limit, moments, n, oo, q, sqrt
-from verify.spec.arrays import Array, gradients, probabilities
+from verify.spec.arrays import Array, Draws, gradients, probabilities
 
 # The width of a token, and how many layers there are.
 D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
@@ -61,7 +59,7 @@ def unit(tokens: Array) -> Array:
 
 
 def passed_back(
-    draws: Mapping[str, Array], scale: float, size: float = 1.0, *, normalised: bool = True
+    draws: Draws, scale: float, size: float = 1.0, *, normalised: bool = True
 ) -> tuple[Array, Array]:
     """Return the sums of squares of the gradient at the input of a stack and at its output, (blocks,) each.
 
@@ -90,28 +88,28 @@ def passed_back(
     return at_input, at_output
 
 
-def log_growth(draws: Mapping[str, Array], scale: str, size: float = 1.0) -> Array:
+def log_growth(draws: Draws, scale: str, size: float = 1.0) -> Array:
     """Return the logarithm of the norm's growth through a stack at a scale."""
     at_input, at_output = passed_back(draws, draws["w_q"].shape[-1] ** POWERS[scale], size)
     return np.log(at_input / at_output) / 2
 
 
-def after(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def after(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Layers whose scores are not even, normalised after each: even attention's growth is a yardstick."""
     return {scale: log_growth(draws, scale) for scale in POWERS}
 
 
-def deeper(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def deeper(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """The same layers without scaling alone: even attention's growth in ever deeper stacks is a yardstick."""
     return {"deeper": log_growth(draws, "unscaled")}
 
 
-def large(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def large(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Layers with weights of queries and keys the root of eight times as large, beside that yardstick."""
     return {"large": log_growth(draws, "scaled", size=8**0.5)}
 
 
-def hardly_varying(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def hardly_varying(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Layers as derived, whose scores are all but 0: the gradient's sums of squares at input and output."""
     at_input, at_output = passed_back(draws, 1e-4, normalised=False)
     return {"input-square": at_input, "output-square": at_output}

@@ -1,6 +1,6 @@
 """On one task, scaling widens the range of usable learning rates and speeds up training in high dimension."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
 from verify.spec import Derivative, E, Expr, Family, Index, Indicator, Items, Named, S, Sum, Symbol, Threshold
 from verify.spec import Wrong, a, algebra, assume, d, derivative, e, j, l, m, moments, n, q, sqrt, symbols
-from verify.spec.arrays import Array, gradients, largest_difference, probabilities, stream
+from verify.spec.arrays import Array, Draws, gradients, largest_difference, probabilities, stream
 
 c, eta, nu = symbols("c eta nu", positive=True)
 T, D = symbols("T D", integer=True, positive=True)
@@ -90,7 +90,7 @@ def in_own_axes(weights: Array) -> Array:
     return np.linalg.qr(weights.swapaxes(-1, -2))[1].swapaxes(-1, -2)
 
 
-def training(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
+def training(draws: Draws, rng: np.random.Generator) -> dict[str, Array]:
     """Gradient descent by the derived steps, at three scales and seven rates from one start on one task."""
     size, tokens = draws["w"].shape[-1], draws["y"]
     asked = np.repeat(tokens, COPIES, axis=-2) + NOISE * draws["g"]

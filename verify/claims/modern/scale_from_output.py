@@ -1,14 +1,12 @@
 """The scale of attention can be inferred from its output."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Chains, Check, Claim, Column, Computed
 from verify.spec import Derivation, Derivative, E, Family, Given, Index, Items, Named, S, Softmax, Sum, Symbol
 from verify.spec import Within, Wrong, a, algebra, assume, d, d_v, derivative, e, j, k, l, log, m, moments, n
 from verify.spec import numbers, over_keys, q, s, simplify, v
-from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
+from verify.spec.arrays import Array, Draws, complex_step, largest_difference, loops, softmax
 
 # Keys and value dimensions of a row, the errors' standard deviation, and a scale to be recovered.
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
@@ -54,7 +52,7 @@ def fitted_scale(scores: Array, values: Array, output: Array, start: float) -> A
     return scale
 
 
-def fits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def fits(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Least squares finds the scale of a row whose output has errors, off by what they add to first order."""
     query, keys, values, noise = (draws[name].astype(float) for name in ("q", "k", "v", "errors"))
     scores, values, scale = query @ keys.swapaxes(1, 2), values[:, None], query.shape[2] ** -0.5

@@ -1,7 +1,5 @@
 """Differential attention can lower the noise of a weight, but never relative to its mean."""
 
-import math
-
 import numpy as np
 
 from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Expr, Family, Float
@@ -68,9 +66,9 @@ def correlation_of_two(correlation: float) -> float:
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     first, second = np.meshgrid(nodes, nodes, indexing="ij")
     joint = np.outer(weights, weights)
-    other = correlation * first + math.sqrt(1 - correlation**2) * second
+    other = correlation * first + np.sqrt(1 - correlation**2) * second
     # Of two keys a weight is logistic in the gap of their scores, whose deviation is √2.
-    left, right = (1 / (1 + np.exp(-math.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
+    left, right = (1 / (1 + np.exp(-np.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
     return float((joint * left * right).sum() / (joint * left**2).sum())
 
 

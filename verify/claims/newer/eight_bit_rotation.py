@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 
@@ -13,7 +12,7 @@ from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim,
 from verify.spec import Distribution, E, Expr, Integral, Items, Line, Matrix, Rational, Symbol, Threshold, Var
 from verify.spec import Within, Wrong, a, algebra, cite, cos, d, d_v, earlier, fact, integral, j, k, m
 from verify.spec import moments, n, q, sin, sqrt, symbols, v
-from verify.spec.arrays import Array, largest_difference, loops, softmax, stream
+from verify.spec.arrays import Array, Draws, largest_difference, loops, softmax, stream
 from verify.spec.rounding import rounded
 
 theta, e = symbols("theta e", real=True)
@@ -76,7 +75,7 @@ def scores_of(queries: Array, keys: Array) -> Array:
     return queries @ keys.swapaxes(-1, -2) / math.sqrt(WIDTH)
 
 
-def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def eight_bits(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """A rotation changes no score but for rounding: errors of scores and outputs in eight bits.
 
     Mean squares of each block.

@@ -1,6 +1,5 @@
 """In low precision, a sum of weights stops growing however many keys follow."""
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Column, Computed, Derivation, E
 from verify.spec import Family, Items, Largest, Law, Le, Rational, S, Threshold, Within, Wrong, a, assume
 from verify.spec import at_most, cite, exp, j, l, m, moments, n, over_keys, s, substitute, symbols
-from verify.spec.arrays import Array
+from verify.spec.arrays import Array, Draws
 from verify.spec.rounding import rounded
 
 b, e, h = symbols("b e h", integer=True)
@@ -34,13 +33,13 @@ def in_pairs(terms: Array, bits: int = 8) -> Array:
     return terms[..., 0]
 
 
-def sums(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def sums(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Sums of terms of at most 1 in bfloat16, of which none exceeds 256 where one term follows the other."""
     terms = rounded(draws["x"].astype(float), 8)
     return {"in-turn": in_turn(terms), "in-pairs": in_pairs(terms)}
 
 
-def denominators(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def denominators(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Softmax’s denominators in bfloat16: exponentials of at most 1, one after the other."""
     scores = draws["s"].astype(float)
     return {"in-turn": in_turn(rounded(np.exp(scores - scores.max(axis=-1, keepdims=True)), 8))}

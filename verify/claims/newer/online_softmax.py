@@ -1,7 +1,6 @@
 """One-pass softmax may let its reference lag, within a bound."""
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Chain
 from verify.spec import Computed, Derivation, E, Family, Items, Le, Line, Min, Rational, Softmax, Sum, Symbol
 from verify.spec import Threshold, Wrong, a, algebra, at_most, cite, d_v, exp, j, log, m, n, over_keys, s
 from verify.spec import symbols, v
-from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax
+from verify.spec.arrays import Array, Draws, in_single_precision, largest_difference, loops, softmax
 from verify.spec.rounding import rounded
 
 LAG = 8 * log(2)  # the published threshold, 8 in powers of two
@@ -50,7 +49,7 @@ def single_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array
     return np.exp(scores - reference[..., None]) / total[..., None], most, reference
 
 
-def in_few_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def in_few_bits(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Attention whose reference cancels but for rounding: squared errors, exponentials being in bfloat16.
 
     The reference is the largest score so far, or it lags by the published threshold.

@@ -1,6 +1,5 @@
 """The second singular value of attention falls far less where scores come from queries and keys."""
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Integral, Items, Plot
 from verify.spec import Rational, Symbol, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d
 from verify.spec import earlier, exp, integral, j, k, m, n, oo, pi, q, s, sqrt, symbols
-from verify.spec.arrays import Array, softmax
+from verify.spec.arrays import Array, Draws, softmax
 
 KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, Rational(1, 2)
 v, (c, y) = Symbol("v", positive=True), symbols("c y", real=True)
@@ -21,12 +20,12 @@ def second(scores: Array) -> dict[str, Array]:
     return {"second": np.sqrt(squares[:, -2])}
 
 
-def apart(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def apart(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Singular values of the weights of as many rows as keys, whose scores are independent and normal."""
     return second(draws["s"])
 
 
-def shared(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def shared(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Singular values of the weights of as many queries as keys, whose scores are their scaled products."""
     return second(draws["q"] @ draws["k"].swapaxes(1, 2) / np.sqrt(DIMENSION))
 

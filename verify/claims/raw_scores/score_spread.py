@@ -1,6 +1,5 @@
 """Histograms of scores widen with the dimension."""
 
-import math
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -28,7 +27,7 @@ PRODUCT = u - u * log(u)  # P(xy ≤ u) for independent x and y from U(0, 1)
 SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
 LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
 # The standard deviation of a single product of components.
-DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
+DEVIATION = {"normal": 1.0, "uniform": np.sqrt(7) / 12}
 
 
 def derive() -> tuple[Chain, ...]:
@@ -75,7 +74,7 @@ def point(name: str, dimension: int) -> float:
         share = below(dimension, above) if name == "normal" else np.interp(above, *uniform_law(dimension))
         return float(share) - float(LEVEL)
 
-    deviation = DEVIATION[name] * math.sqrt(dimension)
+    deviation = DEVIATION[name] * np.sqrt(dimension)
     return float(scipy.optimize.brentq(beyond, 0.1 * deviation, 4 * deviation))
 
 
@@ -88,7 +87,7 @@ def experiment(derived: Derivation) -> Items:
         yield Check(own, POINT, at, equals=exact, laws=laws, tolerance=far_out, control=control)
         yield Check(f"{name}-variance-d{size}", derived, at, laws=laws, tolerance=cheap)
     for size in SIZES["normal"]:
-        points = tuple(map(float, EDGES * math.sqrt(size)))
+        points = tuple(map(float, EDGES * np.sqrt(size)))
         law = LargestGap(SHARE, x, points, tuple(below(size, place) for place in points))
         yield Check(f"normal-law-d{size}", law, {d: size}, equals=0, tolerance=of_probability())
     far, limit = Allowance(0.01, "the distance from the limit of high dimension"), derived["many"].end.rhs
@@ -96,7 +95,7 @@ def experiment(derived: Derivation) -> Items:
     says = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"
     for name, size, few in (("normal", 100, 2), ("uniform", 1000, 3)):
         own, where = f"{name}-deviations-d{size}", {"d_k": size, "components": LAWS[name].name}
-        high, low = (point(name, at) / (DEVIATION[name] * math.sqrt(at)) for at in (size, few))
+        high, low = (point(name, at) / (DEVIATION[name] * np.sqrt(at)) for at in (size, few))
         yield Computed(own, what, float, (high,), limit, settings=where, allowance=far)
         wrong = Wrong.sharing(f"{name}-limit-at-{few}", of=own, at={d: few}, arguments=(low,))
         yield wrong(equals=limit, says=says)
@@ -112,7 +111,7 @@ def figures(findings: Findings) -> Iterator[Figure]:
     ):
         layers = []
         for size in SIZES["normal"]:
-            deviation, shares = math.sqrt(size), np.diff(findings.samples[f"pairs-d{size}"].mean)
+            deviation, shares = np.sqrt(size), np.diff(findings.samples[f"pairs-d{size}"].mean)
             low, high = ([below(size, deviation * (at + side)) for at in places] for side in (-half, half))
             drawn = deviation if axis == "{score}" else 1.0
             layers.append(draw.layer("line", "exact law", places * drawn, np.subtract(high, low), "truth"))
