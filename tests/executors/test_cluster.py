@@ -32,7 +32,7 @@ def refuse(address: str, match: str) -> None:
 def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an extra."""
     monkeypatch.setitem(sys.modules, "distributed", None)
-    refuse("host:8786", r"needs Dask; install it with `pip install 'sdpa-verify\[dask\]'`")
+    refuse("host:8786", r"needs Dask; install it with `pip install '\.\[dask\]'` in the clone")
 
 
 @pytest.mark.parametrize("address", ["", "foo", "host:port", "http://host:80", ":8786", "host:-1", "a b:80"])
