@@ -1,5 +1,6 @@
 """Questions: what is derived for them, what is measured, and what becomes of mistakes."""
 
+import re
 import warnings
 from typing import Any
 
@@ -179,6 +180,26 @@ def test_claim_answers_only_under_its_laws() -> None:
     assert question("Var(q·k)", query_law="normal(0, 2)", key_law="rademacher").formula == 4 * d
 
 
+def test_any_chain_of_a_claim_answers_where_its_conditions_hold() -> None:
+    """Not only that of its statement; where its laws or sizes are others, the claim is named, no more."""
+    cosine = question("Var(q·k/(|q|*|k|))")
+    assert cosine.formula == 1 / d
+    other = question("Var(q·k/(|q|*|k|))", law="laplace")
+    assert other.formula is None
+    assert other.sentences(str)[1] == "Claims that speak of it: query-key-normalisation."
+    assert question("E(1/|q|^2)", dimensions=(3,)).formula == 1 / (d - 2)
+    assert question("E(1/|q|^2)", dimensions=(2, 3)).formula is None
+
+
+def test_nearest_power_is_named_of_what_is_measured_only() -> None:
+    """With how far it is off, over at least three sizes; of one vector alone, too."""
+    answer = ask("E(|k|)", dimensions=(4, 16, 64), tolerance=0.05, workers=1)
+    assert answer.formula is None
+    assert re.search(
+        r"^Nearest power of d_k: d_k\^0\.5\d\d, off by up to \d\.\d%$", str(answer), re.MULTILINE
+    )
+
+
 def test_laws_are_read_as_they_are_called() -> None:
     """Every law is read by the name that it is printed with."""
     for name in (*LAWS, "laplace(1, 3)", "uniform(-1, 1/2)", "t(5)", "exponential(1, 1)", "normal(0.5, 2)"):
@@ -209,6 +230,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"text": "Var(q·k)", "against": "x*d"}, "a formula has d_k and n only, not x"),
     ({"text": "Var(q·k)", "tolerance": 2.0}, "between 0 and 1"),
     ({"text": "q·k"}, "stands outside a mean"),
+    ({"text": "E(d_k)"}, "nothing in it is random"),
     ({"text": "E(exp(q·k))", "dimensions": (4096,)}, "not finite in some draw"),
     ({"text": "E(sqrt(q·k))", "against": "d_k", "dimensions": (4,)}, "not finite in some draw"),
 ]

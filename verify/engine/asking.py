@@ -8,7 +8,6 @@ measured to the tolerance first, and then once more from other streams.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +39,7 @@ from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.notation import in_line, plain
 from verify.symbolic.vocabulary import E, Var, d, n
 from verify.text.latex import plain as unformatted
-from verify.text.numbers import estimate, exact
+from verify.text.numbers import beside, estimate
 
 NAME = "question"
 """The id of the claim that a question is made, which seeds its draws."""
@@ -51,7 +50,6 @@ _MOST_DRAWS = 4 * 10**9
 _SIDES = {"=": "equals", "≤": "at_most", "≥": "at_least"}
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
-_SHORT = re.compile(r"−?\d{1,4}(/\d{1,4})?")
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class Answer:
             title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
             blocks.append(title + chain_text(chain, width))
         values = [({str(size): at[size] for size in at}, self.evidence.check(_id(at))) for at in asked.places]
-        blocks.append(self._table("earlier" if asked.compared[0] is None else "predicted", values))
+        blocks.append(self._table("first sample" if asked.compared[0] is None else "predicted", values))
         if fits := [({"fit": check.id}, check) for check in self.evidence.checks if check.method == "fit"]:
             blocks.append(self._table("expected", fits))
         level = (
@@ -123,7 +121,25 @@ class Answer:
         if self.verdict is None:
             agree = "agree" if self.evidence.verdict is Verdict.CONFIRMED else "do not agree"
             closing = f"Measured only, twice: the samples {agree}"
+            blocks += self._nearest_powers()
         return "\n\n".join([*blocks, folded(f"{closing}. {level}{''.join(doubts)}")])
+
+    def _nearest_powers(self) -> list[str]:
+        """Return the power of d_k, or of n, that comes nearest to what was measured, and how near that is."""
+        asked, lines = self.question, list[str]()
+        over, other = (d, n) if len(asked.dimensions) > 1 else (n, d)
+        for size in dict.fromkeys(at.get(other) for at in asked.places):
+            places = [at for at in asked.places if at.get(other) == size]
+            sizes = [at.get(over, 1) for at in places]
+            values = [self.evidence.check(_id(at)).estimate for at in places]
+            # Two points lie on a power of any function.
+            if len(places) > 2 and min(values) > 0:
+                x, y = np.log(sizes), np.log(values)
+                exponent, start = np.polyfit(x, y, 1)
+                off = np.abs(np.expm1(y - exponent * x - start)).max()
+                where = f" at {other} = {size}" if size else ""
+                lines.append(f"Nearest power of {over}{where}: {over}^{exponent:.3f}, off by up to {off:.1%}")
+        return ["\n".join(lines).replace("^-", "^−")] if lines else []
 
     def _table(self, heading: str, rows: Sequence[tuple[Mapping[str, Any], Check]]) -> str:
         """Return checks as a table, each at its place; ``heading`` is that of what they are compared with."""
@@ -132,10 +148,8 @@ class Answer:
         for at, check in rows:
             number = estimate(check.estimate, check.standard_error, check.interval)
             interval = number.interval.replace("\N{NO-BREAK SPACE}", " ")
-            predicted = unformatted(f"${check.prediction_latex}$")
-            if not _SHORT.fullmatch(predicted):
-                predicted = exact(check.prediction, 6).strip("$")
-            texts = [relation.strip("=") + predicted, number.alone, number.error + number.times, interval]
+            predicted = relation.strip("=") + beside(check.prediction, check.standard_error)
+            texts = [predicted, number.alone, number.error + number.times, interval]
             verdict = "" if formula is None else f"{_MARKS[check.verdict]} {check.verdict}"
             lines.append([*map(str, at.values()), *texts, verdict])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

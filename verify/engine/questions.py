@@ -153,10 +153,10 @@ class Question:
     @property
     def components(self) -> str:
         """The laws of the components, in words."""
-        query, key = map(called, self.laws.values())
-        if query == key:
-            return f"{query} components"
-        return f"{query} components of queries and {key} components of keys"
+        names = tuple(dict.fromkeys(map(called, self.laws.values())))
+        if len(names) == 1:
+            return f"{names[0]} components"
+        return f"{names[0]} components of queries and {names[1]} components of keys"
 
     @property
     def places(self) -> tuple[dict[Any, int], ...]:
@@ -165,21 +165,24 @@ class Question:
         return tuple({d: size, **keys} for keys in many for size in self.dimensions)
 
     @cached_property
+    def _about(self) -> list[tuple[Claim, Chain]]:
+        """The chains of the catalogue that begin with an expression in the quantity, each with its claim."""
+        quantity = normalised(self.quantity)
+        pairs = [(claim, chain) for claim in catalogue().values() for chain in claim.derived().chains]
+        return [(claim, chain) for claim, chain in pairs if normalised(chain.start).has(quantity)]
+
+    @cached_property
     def _known(self) -> list[tuple[Claim, Chain]]:
-        """The claims of the catalogue that derive the quantity under its laws, equations first."""
-        quantity, known = normalised(self.quantity), []
-        for claim in catalogue().values():
-            chain = claim.derived().main
-            if (
-                chain is not None
-                and chain.relation in ("=", "≤", "≥", "<", ">")
-                and normalised(chain.start) == quantity
-                and not chain.end.free_symbols - {d, n}
-                and not chain.end.has(E, Var, Quantile)
-                and _holds(chain, self.laws)
-            ):
-                known.append((claim, chain))
-        # Where a claim has an equation, no bound of another claim is wanted.
+        """The claims of the catalogue that derive the quantity under its laws and sizes, equations first."""
+        known = [
+            (claim, chain)
+            for claim, chain in self._about
+            if normalised(chain.start) == normalised(self.quantity)
+            and chain.relation in ("=", "≤", "≥", "<", ">")
+            and not chain.end.free_symbols - {d, n}
+            and not chain.end.has(E, Var, Quantile)
+            and _holds(chain, self.laws, self.places)
+        ]
         return sorted(known, key=lambda pair: pair[1].relation != "=")
 
     @cached_property
@@ -250,6 +253,8 @@ class Question:
     def sentences(self, written: Callable[[Any], str]) -> list[str]:
         """Return what is derived, the formula to be decided, and the claim that answers, in sentences."""
         said = [f"Nothing is derived: {self.derivation.nothing}."]
+        if near := dict.fromkeys(claim.id for claim, _ in self._about):
+            said.append(f"Claims that speak of it: {', '.join(near)}.")
         if self.formula is not None:
             sizes = " and ".join(written(size) for size in (d, n) if self.formula.has(size)) or "size"
             said = [f"Derived for every {sizes}: {written(self.stated(self.formula, self.relation))}"]
@@ -284,6 +289,8 @@ def question(
         family: law_named(law, "--law") if own is None else law_named(own, option)
         for family, (own, option) in given.items()
     }
+    # A law of what does not stand in the quantity would be one of nothing that is drawn.
+    by_family = {family: by_family[family] for family in by_family if family in families_of(quantity)}
     over_keys = quantity.has(n, *BINDERS) or (formula is not None and formula.has(n))
     if keys and not over_keys:
         raise SettingsError(
@@ -305,8 +312,11 @@ def _sizes(option: str, given: Sequence[int] | None, usual: tuple[int, ...]) -> 
     return sizes
 
 
-def _holds(chain: Chain, drawn: Mapping[Family, Distribution]) -> bool:
-    """Return whether the moments that a chain assumes are those of the laws drawn."""
+def _holds(chain: Chain, drawn: Mapping[Family, Distribution], places: Sequence[Mapping[Any, int]]) -> bool:
+    """Return whether a chain holds of the laws drawn, by the moments that it assumes, and at all places."""
+    conditions = [*chain.given, *(each for line in chain.lines for each in line.check.conditions)]
+    if any(condition.subs(at) == False for condition in conditions for at in places):  # noqa: E712
+        return False
     for assumptions in (line.check.laws for line in chain.lines if line.check.laws):
         for family in families_of(chain.start) & set(assumptions):
             raw = tuple(map(sympify, assumptions[family].raw))

@@ -129,6 +129,8 @@ def parse(text: str) -> Expr:
     expression = _Reader(text, _QUESTION).whole()
     if not expression.has(E, Var, Cov, Quantile):
         raise QuestionError(_marked("nothing is averaged: write E(…) or Var(…)", text, 0))
+    if not of.families_of(expression):
+        raise QuestionError(_marked("nothing in it is random: ask about q·k, |q|, p or H", text, 0))
     return expression
 
 
