@@ -26,7 +26,7 @@ from verify.evidence.judging import ErrorBudget
 from verify.montecarlo import softmax
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import Array, Distribution
-from verify.montecarlo.experiment import Comparison, Exact, Experiment
+from verify.montecarlo.experiment import Exact, Experiment
 from verify.spec import loops, rounding
 from verify.symbolic.vocabulary import d
 
@@ -119,32 +119,6 @@ def _correlated(x: Array, deviation: float, rng: np.random.Generator) -> Array:
     return correlated
 
 
-def _own_code(change: Callable[[Any], Any]) -> Callable[[pytest.MonkeyPatch, Sequence[Comparison]], None]:
-    """Spoil the functions that exact comparisons name as theirs."""
-
-    def spoiled(code: Callable[..., Any]) -> Callable[..., Any]:
-        def every(result: Any) -> Any:
-            if isinstance(result, tuple | list):
-                return type(result)(every(member) for member in result)
-            if isinstance(result, dict):
-                return {key: every(member) for key, member in result.items()}
-            return change(result)
-
-        return lambda *args, **kwargs: every(code(*args, **kwargs))
-
-    def plant(patch: pytest.MonkeyPatch, checks: Sequence[Comparison]) -> None:
-        for code in {check.code for check in checks if isinstance(check, Exact) and check.code is not None}:
-            everywhere(patch, code, spoiled(code))
-
-    return plant
-
-
-def _larger(result: Any) -> Any:
-    # Unevenly, for what is even in all entries a rank or a softmax does not see.
-    shape = getattr(result, "shape", ())
-    return OFF * result + np.linspace(0.2, 0.4, int(np.prod(shape))).reshape(shape)
-
-
 FAULTS: dict[str, Plant] = {
     "components 10% larger": _components(lambda x, _, __: 1.1 * x),
     "components 10% smaller": _components(lambda x, _, __: x / 1.1),
@@ -173,41 +147,48 @@ FAULTS: dict[str, Plant] = {
     # Under this fault samples are planned large.
     "components with a tenth of their variance in common": _components(_correlated),
 }
-OWN_CODE = {
-    "own functions larger": _own_code(_larger),
-    "own functions smaller": _own_code(lambda result: (result - 0.2) / OFF),
-    "own functions negated": _own_code(lambda result: -result),
+OTHER_RESULTS: dict[str, Callable[[float], float]] = {
+    "results larger": lambda value: OFF * value + 0.2,
+    "results smaller": lambda value: (value - 0.2) / OFF,
+    "results negated": lambda value: -value,
 }
-"""The last faults tried: what exact checks name as their own functions returns other numbers."""
+"""The last faults tried: what the code of exact checks computes is another number."""
 
 
-def refuted(name: str, wanted: Sequence[str]) -> set[str]:
+def refuted(
+    name: str, wanted: Sequence[str], change: Callable[[float], float] = lambda value: value
+) -> set[str]:
     """Return which of the ``wanted`` checks of a claim are refuted, with whatever is planted now.
+
+    What exact checks have computed gets the ``change``.
 
     What cannot be drawn or judged, such as what is not finite, ends a run with an error and is no refutation;
     then each check is tried by itself.
     """
     # A claim of its own, for what is computed once is remembered with the claim, without the fault.
     planted = replace(CATALOGUE[name]).measured_by(derivation(name), QUICK.tolerance)
-    checks = tuple(check for check in planted.checks if check.id in wanted)
+    checks = tuple(
+        replace(check, computed=change(check.computed)) if isinstance(check, Exact) else check
+        for check in planted.checks
+        if check.id in wanted
+    )
     measuring = engine.measure(Experiment(checks, ()), name, QUICK, ErrorBudget(QUICK.false_alarm))
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(engine, "MAX_LOOKS", LOOKS)
             findings, _ = drawn_by(CellSampler(name, QUICK.seed), measuring)
     except (ClaimError, ValueError):
-        alone = [refuted(name, [check]) for check in wanted] if len(wanted) > 1 else []
+        alone = [refuted(name, [check], change) for check in wanted] if len(wanted) > 1 else []
         return set().union(*alone)
     return {check.id for check in findings.checks.values() if check.verdict is Verdict.REFUTED}
 
 
 def refuted_under(fault: str, name: str, wanted: Sequence[str]) -> set[str]:
     """Return which of the ``wanted`` checks of a claim are refuted under a fault."""
+    if fault in OTHER_RESULTS:
+        return refuted(name, wanted, OTHER_RESULTS[fault])
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-        if fault in OWN_CODE:
-            OWN_CODE[fault](patch, experiment(name).checks)
-        else:
-            FAULTS[fault](patch)
+        FAULTS[fault](patch)
         names = refuted(name, wanted)
     loops.largest_ratio.cache_clear()
     return names
@@ -216,7 +197,7 @@ def refuted_under(fault: str, name: str, wanted: Sequence[str]) -> set[str]:
 def first_faults(name: str) -> dict[str, str | None]:
     """Return for each check of a claim the first of the faults that refutes it, or None."""
     first: dict[str, str | None] = {check.id: None for check in experiment(name).checks}
-    for fault in (*FAULTS, *OWN_CODE):
+    for fault in (*FAULTS, *OTHER_RESULTS):
         left = [check for check, refuting in first.items() if refuting is None]
         if left:
             first |= dict.fromkeys(refuted_under(fault, name, left), fault)
