@@ -116,8 +116,8 @@ def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, l
 
 
 _number = partial(exact, digits=3)
+# Names of layers without a label.
 _ROLES = {"measured": "measured", "truth": "derived", "control": "wrong", "other": "beside it"}
-"""Names of layers without a label."""
 
 
 def described(figure: Figure) -> str:

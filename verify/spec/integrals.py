@@ -20,8 +20,8 @@ from verify.symbolic.vocabulary import Cov, Dot, E, Var, a, d, k, n, q, s
 
 __all__ = ["ON_PAPER", "PRECISE", "Approximation", "integrated", "mean_beside_sink", "over_lengths"]
 
+# The length of a query, which is the deviation of its scores with standard normal keys.
 LENGTH = Symbol("length", positive=True)
-"""The length of a query, which is the deviation of its scores with standard normal keys."""
 
 
 def integrated(quantity: Any, at: Mapping[Any, Any], within: float = PRECISE) -> float:

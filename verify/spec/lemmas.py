@@ -17,13 +17,11 @@ from verify.spec.score_law import CHI_SQUARE, of_normals, w
 
 SQUARED_LENGTH, ROW = Dot(q, a, q, a), sigma * s[a, j]
 GIVEN_QUERY = cited("normal combination", laws={**NORMAL_COMPONENTS, **NORMAL_ROWS})
+# The total, an exponential, the share of it that comes on top, and a number near the total.
 Z, x, c, r = symbols("Z x c r", positive=True)
-"""The total, an exponential, the share of it that comes on top, and a number near the total."""
-
 TOTAL, TERM = over_keys(exp(sigma * s[a, l]), l), exp(ROW)
+# Which share of its exponential a score adds that is shifted by σ², and by 2σ².
 ONCE, TWICE = exp(sigma**2) - 1, exp(2 * sigma**2) - 1
-"""Which share of its exponential a score adds that is shifted by σ², and by 2σ²."""
-
 SHIFTED = cited("change of measure", laws=NORMAL_ROWS)
 SPREAD = n * E(squares(ROW))
 

@@ -30,12 +30,10 @@ from verify.symbolic.notation import latex
 from verify.symbolic.vocabulary import E, Given, Index, LargestGap, definition, families_of, n
 
 LONG = 24  # digits beyond which a quotient of whole numbers tells less than its decimals
-
+# How far, relative to the larger, a stated prediction may be from the derived: more is a contradiction.
 SAME = 1e-6
-"""How far, relative to the larger, a stated prediction may be from the derived: more is a contradiction."""
-
+# At how many points a law of numbers is compared with a chain's end, which takes an integral each.
 LAW_POINTS = 4
-"""At how many points a law of numbers is compared with a chain's end, which takes an integral each."""
 
 
 def predicted(given: Compared) -> Prediction:

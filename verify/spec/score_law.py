@@ -20,22 +20,18 @@ from verify.spec import pi, q, score, sqrt, symbols
 
 x = Symbol("x", real=True)
 t, w, z = symbols("t w z", positive=True)
-
 SHARE = E(Indicator(x - score))  # the probability that a score is below x, which is ``BELOW``
 SQUARES = over_components(q[a, i] ** 2)  # a query's squared length
+# The density of the squared length at w.
 CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
-"""The density of the squared length at w."""
-
+# The density of a score at z > 0, as a mixture of normal densities.
 MIXTURE = Integral(CHI_SQUARE * exp(-(z**2) / (2 * w)) / sqrt(2 * pi * w), (w, 0, oo))
-"""The density of a score at z > 0, as a mixture of normal densities."""
-
+# The density of a score at z > 0; the law is symmetric.
 DENSITY = (
     2 ** ((1 - d) / S(2)) * z ** ((d - 1) / S(2)) * besselk((d - 1) / S(2), z) / (sqrt(pi) * gamma(d / 2))
 )
-"""The density of a score at z > 0; the law is symmetric."""
-
+# The probability that a score is below x.
 BELOW = Integral(CHI_SQUARE * (1 + erf(x / sqrt(2 * w))) / 2, (w, 0, oo))
-"""The probability that a score is below x."""
 
 
 def of_normals(theorem: str) -> LineCheck:
@@ -95,8 +91,8 @@ def _transform(
     return of_key, of_query, of_score
 
 
+# Probability left out at either end; step in the logarithm of a length, at most, and over its deviation.
 _TAIL, _STEP, _OF_DEVIATION = 1e-40, 0.05, 0.5
-"""Probability left out at either end; step in the logarithm of a length, at most, and over its deviation."""
 
 
 def below(dimension: float, point: float) -> float:

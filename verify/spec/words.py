@@ -19,13 +19,11 @@ from verify.symbolic.notation import SIGNS, in_line
 from verify.symbolic.vocabulary import a, d, d_v, j, m, mu_k, mu_q, n, s, score, sigma, squares
 from verify.text.numbers import estimate, exact, supported
 
+# A formula, whose braces are LaTeX's, or a slot, without braces.
 _SLOT = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)+\$|\{([^{}]+)\}", re.DOTALL)
-"""A formula, whose braces are LaTeX's, or a slot, without braces."""
-
+# The form of a number: a part of a check, how many digits at most or its error, per cent.
 _FORM = re.compile(r"([a-z]*)(?:\.?([0-9]+)|(±))?(%)?")
-"""The form of a number: a part of a check, how many digits at most or its error, per cent."""
-
-
+# Symbols that the slots of every claim may name; a claim's own symbols come first.
 SYMBOLS: Mapping[str, Any] = {
     "d_k": d,
     "root_d": sqrt(d),
@@ -36,7 +34,6 @@ SYMBOLS: Mapping[str, Any] = {
     "squares": squares(s[a, j]),
     **{str(symbol): symbol for symbol in (n, m, d_v, sigma, mu_q, mu_k)},
 }
-"""Symbols that the slots of every claim may name; a claim's own symbols come first."""
 
 
 @dataclass(frozen=True)
