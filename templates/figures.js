@@ -24,7 +24,7 @@
     alone.removeAttribute("data-frame");
     alone.setAttribute("color", "#16191d");
     const styles = document.getElementById("drawn");
-    if (styles) alone.prepend(make("style", {}, styles.textContent));
+    if (styles) alone.prepend(make("style", {}, styles.textContent.replace(/var\(--measured, (#\w+)\)/g, "$1")));
     return new XMLSerializer().serializeToString(alone);
   }
 
@@ -46,7 +46,7 @@
 
   const shown = (v) => String(Number(v.toPrecision(5))).replace("-", "−");
 
-  function hover(figure, svg, values) {
+  function hover(svg, values) {
     const [across, up] = svg.dataset.frame.split(";").map(axis);
     const points = layers(values).flatMap(({ label, rows }) =>
       rows.map(([x, y, low, high]) => ({ label, x, y, low, high, at: [across(x), up(y)] })))
@@ -55,7 +55,7 @@
     const dot = document.createElementNS("http://www.w3.org/2000/svg", "circle");
     dot.setAttribute("class", "pointer");
     dot.setAttribute("r", "5");
-    figure.querySelector(".canvas").append(tip);
+    svg.parentElement.append(tip);
     const leave = () => { tip.hidden = true; dot.remove(); };
     const point = (event) => {
       const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
@@ -89,7 +89,7 @@
     };
     figure.querySelector("figcaption").append(" ",
       take("CSV", "text/csv", () => table(values)), take("SVG", "image/svg+xml", () => drawing(svg)));
-    hover(figure, svg, values);
+    for (const drawn of all(".canvas > svg", figure)) hover(drawn, values);
   }
   const ready = (within) => all("figure[data-figure]", within).forEach(prepare);
   document.addEventListener("toggle", (event) => {

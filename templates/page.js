@@ -58,7 +58,7 @@ const page = (() => {
 
   /* What is wider than its box scrolls sideways, so the keyboard has to reach it. */
   const reach = (within = document) => {
-    for (const box of all(".equation, .formula, .canvas, pre:not(.values pre)", within)) {
+    for (const box of all(".equation, .formula, pre:not(.values pre)", within)) {
       /* To measure what is folded away would lay it out. */
       if (box.closest("details:not([open])")) continue;
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

@@ -139,7 +139,9 @@ class HtmlMedium(Medium):
 
     def figure_rules(self) -> str:
         """Return the style rules of the figures so far."""
-        return "\n".join(f".{called}{{{style}}}" for style, called in self._styles.items())
+        rules = "\n".join(f".{called}{{{style}}}" for style, called in self._styles.items())
+        # On a dark page the blue of what is measured could not be told from a band behind it.
+        return rules.replace("#0072b2", "var(--measured, #0072b2)")
 
 
 def measured_points(report: Report) -> str:
