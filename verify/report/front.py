@@ -48,7 +48,7 @@ _KEYS = {
     "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, all widths",
     "softmax-saturation.raw-two-keys-d64": "mean of the larger of two weights, unscaled",
     "jacobian-saturation.unscaled-d64": r"two keys, mean $\lVert J\rVert^2$ of the Jacobian, unscaled",
-    "vanishing-or-exploding.rms-grows": r"r.m.s. of a query’s gradient, unscaled over scaled, 16 keys, $d_v$ = 8",
+    "vanishing-or-exploding.rms-grows": "r.m.s. of a query’s gradient, unscaled/scaled, 16 keys, $d_v$ = 8",
 }
 """The checks that stand on the first page, and what they compare."""
 

@@ -93,7 +93,11 @@ _NOTATION = {
     r"$J$": r"the Jacobian of the softmax, $\partial p_i/\partial s_j = p_i(\delta_{ij} - p_j)$",
     r"$\sigma$": "the standard deviation of the scores in a row",
     r"$\mathbb{E}$, $\operatorname{Var}$": "mean and variance over fresh queries and keys",
-    r"$T$, $D$": "the number of tokens, and the width of the model",
+    r"$T$, $D$, $L$": "the number of tokens, the width of the model, and the number of layers",
+    r"$\rho$, $\kappa$": "a correlation, and the kurtosis of components, 3 for normal ones",
+    r"$H$, $Q_{0.95}$": "the entropy of a row’s weights in nats, and the 95% point of a law",
+    r"$\hat V$, $N$": "the plain variance of the scores of all pairs of $N$ vectors",
+    r"$b$, $r$, $M$, $\lambda$": "what their row says: a score or bits, a rate, a bound, a factor",
 }
 
 
