@@ -11,7 +11,7 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.quantities import PAIRS, of_pairs
 from verify.spec import Check, Derivation, LargestGap, d, k, q
 from verify.spec.experiment import experiment_of
-from verify.spec.predictions import value_of
+from verify.spec.comparisons import value_of
 from verify.spec.score_law import BELOW, DENSITY, SHARE, below, distribution, x, z
 from verify.symbolic.chains import Chain, Line
 from verify.symbolic.theorems import cited

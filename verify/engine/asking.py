@@ -33,8 +33,7 @@ from verify.montecarlo.quantities import measurement
 from verify.spec import checks, figures
 from verify.spec.checks import Fit, Items, Threshold, Within, Wrong
 from verify.spec.claim import Claim
-from verify.spec.predictions import predicted
-from verify.spec.settings import measurable, normalised
+from verify.spec.comparisons import measurable, normalised, predicted
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.notation import in_line, plain
 from verify.symbolic.vocabulary import E, Var, d, n

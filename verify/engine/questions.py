@@ -18,7 +18,7 @@ from verify.errors import SettingsError, nearest
 from verify.montecarlo import distributions as laws
 from verify.montecarlo.distributions import Distribution
 from verify.spec.claim import Claim
-from verify.spec.settings import normalised
+from verify.spec.comparisons import normalised
 from verify.symbolic.calculus import NotDerived
 from verify.symbolic.chains import Chain, Derivation, Related
 from verify.symbolic.checks import derive

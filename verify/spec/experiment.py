@@ -23,9 +23,9 @@ from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment,
 from verify.montecarlo.experiment import Target, Tolerance, WeightedFit, Fit as FittedCoefficient
 from verify.montecarlo.quantities import measurement, of_pairs
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Threshold, Wrong
+from verify.spec.comparisons import Setting, cell_name, measurable, normalised, origin, predicted, shown
+from verify.spec.comparisons import truth_of
 from verify.spec.integrals import integrated
-from verify.spec.predictions import origin, predicted, truth_of
-from verify.spec.settings import Setting, cell_name, measurable, normalised, shown
 from verify.symbolic.chains import Derivation
 from verify.symbolic.notation import latex
 from verify.symbolic.vocabulary import Entropy, LargestGap, LogSumExp, Softmax
