@@ -27,7 +27,7 @@ from verify.montecarlo import softmax
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Exact, Experiment
-from verify.spec import loops, rounding
+from verify.spec import arrays, loops
 from verify.symbolic.vocabulary import d
 
 QUICK = settings(profile="quick", power=0.5)
@@ -56,7 +56,7 @@ def _softmax(wrong: Callable[[Array], Array]) -> Plant:
     return lambda patch: everywhere(patch, softmax.softmax, wrong)
 
 
-SOFTMAX, ROUNDED = softmax.softmax, rounding.rounded
+SOFTMAX, ROUNDED = softmax.softmax, arrays.rounded
 """The right functions, by names that no fault is planted under."""
 
 

@@ -10,23 +10,24 @@ complex_step          derivatives of array code, without any formula
 loops                 second sources: attention and its gradients in plain loops
 in_single_precision   array code that computes with half as many digits
 largest_difference    the largest absolute difference of two arrays
+rounded               the nearest numbers of few bits, ties to even, whatever the exponent
+Rounded               the same as an expression: ``E((Rounded(score, 8) - score)**2)``
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sympy import Expr
+from sympy import Expr, Function, S
 
 from verify.montecarlo.compiling import BLOCK, Compiler
 from verify.montecarlo.distributions import Array, stream
 from verify.montecarlo.softmax import softmax
 from verify.spec import loops
 from verify.spec.loops import complex_step
-from verify.symbolic.vocabulary import Index, families_of, unnamed
+from verify.symbolic.vocabulary import Index, Made, families_of, unnamed
 
 __all__ = ["Array", "complex_step", "loops", "softmax", "stream"]  # what it imports for claims
-
 
 Draws = Mapping[str, Array]
 """The draws of a block that a program gets: arrays by the names of their families."""
@@ -124,3 +125,36 @@ def largest_difference(first: Array, second: Array) -> float:
     if np.shape(first) != np.shape(second):
         raise ValueError(f"arrays of shapes {np.shape(first)} and {np.shape(second)} cannot be compared")
     return float(np.max(np.abs(np.subtract(first, second)), initial=0.0))
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
+    values = np.asarray(values, order="C")
+    patterns = values.view(f"u{values.itemsize}")
+    dropped = patterns.dtype.type(np.finfo(values.dtype).nmant + 1 - bits)
+    unit = patterns.dtype.type(1)
+    # Add half of the last bit that stays, less 1 where that is even; a carry into the exponent is right.
+    moved = patterns + ((unit << (dropped - unit)) - unit + ((patterns >> dropped) & unit))
+    nearest: Array = (moved >> dropped << dropped).view(values.dtype)
+    return nearest
+
+
+class Rounded(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Rounded(x, bits)``: the number of so many significant bits that is nearest to x."""
+
+    nargs = 2
+    is_extended_real = True
+
+    @property
+    def drawn(self) -> Any:
+        """The number of unknown law that stands for it where a line is checked."""
+        return Made(str(self), S.One)[1]
+
+    @staticmethod
+    def numpy(values: Array, bits: float) -> Array:
+        """Return it for arrays."""
+        return rounded(values, int(bits))
+
+    def _latex(self, printer: Any) -> str:
+        x, bits = map(printer._print, self.args)
+        return rf"\operatorname{{fl}}_{{{bits}}}\left({x}\right)"

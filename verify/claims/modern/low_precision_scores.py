@@ -7,8 +7,7 @@ import numpy as np
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items, Le, Min
 from verify.spec import Plot, Rational, S, Within, Wrong, algebra, assume, at_most, cite, d, exp, log, moments
 from verify.spec import score, sqrt, symbols, tanh
-from verify.spec.arrays import Array, largest_difference, loops, softmax
-from verify.spec.rounding import Rounded, rounded
+from verify.spec.arrays import Array, Rounded, largest_difference, loops, rounded, softmax
 from verify.spec.score_law import lengths
 
 BITS = {"bfloat16": 8, "E4M3": 4}  # bits of the significand, with the leading bit

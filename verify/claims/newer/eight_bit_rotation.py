@@ -12,8 +12,7 @@ from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim,
 from verify.spec import Distribution, E, Expr, Integral, Items, Line, Matrix, Rational, Symbol, Threshold, Var
 from verify.spec import Within, Wrong, a, algebra, cite, cos, d, d_v, earlier, fact, integral, j, k, m
 from verify.spec import moments, n, q, sin, sqrt, symbols, v
-from verify.spec.arrays import Array, Draws, largest_difference, loops, softmax, stream
-from verify.spec.rounding import rounded
+from verify.spec.arrays import Array, Draws, largest_difference, loops, rounded, softmax, stream
 
 theta, e = symbols("theta e", real=True)
 h = Symbol("h", positive=True)

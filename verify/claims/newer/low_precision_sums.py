@@ -7,8 +7,7 @@ import numpy as np
 from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Column, Computed, Derivation, E
 from verify.spec import Family, Items, Largest, Law, Le, Rational, S, Threshold, Within, Wrong, a, assume
 from verify.spec import at_most, cite, exp, j, l, m, moments, n, over_keys, s, substitute, symbols
-from verify.spec.arrays import Array, Draws
-from verify.spec.rounding import rounded
+from verify.spec.arrays import Array, Draws, rounded
 
 b, e, h = symbols("b e h", integer=True)
 total, term = symbols("S t", nonnegative=True)

@@ -8,8 +8,7 @@ from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Chain
 from verify.spec import Computed, Derivation, E, Family, Items, Le, Line, Min, Rational, Softmax, Sum, Symbol
 from verify.spec import Threshold, Wrong, a, algebra, at_most, cite, d_v, exp, j, log, m, n, over_keys, s
 from verify.spec import symbols, v
-from verify.spec.arrays import Array, Draws, in_single_precision, largest_difference, loops, softmax
-from verify.spec.rounding import rounded
+from verify.spec.arrays import Array, Draws, in_single_precision, largest_difference, loops, rounded, softmax
 
 LAG = 8 * log(2)  # the published threshold, 8 in powers of two
 SPREADS, THRESHOLDS, KEYS, RANGE = (1, 3), (1, 2, 4), 64, 128
