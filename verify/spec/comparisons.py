@@ -78,11 +78,10 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
         raise ClaimError(
             f"check {given.id}: {unknown[0]} is given; say its numbers in laws={{{unknown[0]}: numbers(…)}}"
         )
-    laws = tuple((family, given.laws.get(family, NORMAL)) for family in families)
     at = {symbol: sympify(value) for symbol, value in given.at.items() if not isinstance(symbol, Index)}
     outside = {symbol: value for symbol, value in at.items() if symbol not in needed}
     setting = Setting(
-        laws,
+        tuple((family, given.laws.get(family, NORMAL)) for family in families),
         tuple((symbol, value) for symbol, value in at.items() if symbol in needed),
         tuple(given.shape.items()),
         isinstance(quantity, LargestGap),

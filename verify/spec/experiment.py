@@ -47,8 +47,7 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             compared = tuple(item.settings.items()), predicted(given), float(item.code(*item.arguments))
             plan.checks[item.id] = Exact(item.id, what, *compared, item.allowance, given.relation, item.code)
         elif isinstance(item, Fit):
-            points = members_of(item, items)
-            fits = {fit.id: fit for fit in coefficients(item, points, plan.checks)}
+            fits = {fit.id: fit for fit in coefficients(item, members_of(item, items), plan.checks)}
             plan.checks |= fits
             plan.controlled |= set(fits) if item.control else set()
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]

@@ -42,10 +42,9 @@ def of_normals(theorem: str) -> LineCheck:
 @cache  # so that its lines are checked once in a process
 def distribution() -> Chain:
     """Return the chain of the probability that a score is below x, for any real x."""
-    given_query = E((1 + erf(x / sqrt(2 * SQUARES))) / 2)
     tower = "given the query a score is normal, its variance the query’s squared length"
     return Chain(SHARE, name="distribution", title="The probability that a score is below $x$").through(
-        (given_query, tower, of_normals("conditioning")),
+        (E((1 + erf(x / sqrt(2 * SQUARES))) / 2), tower, of_normals("conditioning")),
         (BELOW, "the squared length is chi-square", of_normals("chi-square")),
     )
 
@@ -53,8 +52,7 @@ def distribution() -> Chain:
 @cache
 def characteristic() -> tuple[Chain, Chain, Chain]:
     """Return the chain of a score's characteristic function, after two means over a component."""
-    real = Symbol("t", real=True)
-    return _transform(I, real, "characteristic", "The characteristic function of a score")
+    return _transform(I, Symbol("t", real=True), "characteristic", "The characteristic function of a score")
 
 
 @cache

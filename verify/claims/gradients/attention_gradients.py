@@ -60,10 +60,9 @@ def derive() -> Chains:
         (LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra),
         (LENGTH, most, at_most(LENGTH * spread), "≤"),
     )
-    independent = "the gradients are independent of the weights"
     title = "In the mean square, over what comes from above"
     yield Chain(E(SENT) / E(LENGTH), name="share", title=title).through(
-        (E(squares(c * score)), independent, moments(NORMAL_COMPONENTS)),
+        (E(squares(c * score)), "the gradients are independent of the weights", moments(NORMAL_COMPONENTS)),
         (1, most, at_most(E(spread)), "≤"),
     )
     title = "Queries over t and keys times t, for any t: the same scores, but other gradients of the queries"

@@ -24,10 +24,9 @@ BOUND = (2 * UNIT * p * (1 - p)) ** 2
 def derive() -> Chains:
     # Deltas leave the key itself out of sums over pairs of the other keys.
     others, p_h = (1 - KroneckerDelta(l, j)) * (1 - KroneckerDelta(h, j)), p_l.xreplace({l: h})
-    pairs = p_l * p_h * (others * (x[l] - x[h])) ** 2
     room = (1 - KroneckerDelta(l, j)) ** 2 * p_l * (2 * M - x[j] + x[l]) * (2 * M + x[j] - x[l])
     cauchy = "Cauchy and Schwarz over the other keys, whose weights sum to $1-p_j$"
-    by_cauchy = at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2)
+    by_cauchy = at_most(FACTOR * over_keys(over_keys(p_l * p_h * (others * (x[l] - x[h])) ** 2, l), h) / 2)
     wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
     squared = FACTOR * (x[j] - over_keys(p_l * x[l], l)) ** 2
     yield Chain(squared, title="The key's row of the Jacobian").through(

@@ -45,11 +45,10 @@ def derive() -> Chains:
         (BOUND * LENGTH, most, less, "≤"),
     )
     yield by_rows
-    smaller = at_most(over_keys((p_1 - p) * x[j] ** 2), given=largest)
     yield Chain(FORM, name="largest", title="By the largest weight").through(
         variance,
         (mean_square, "a square less is more", at_most(mean**2), "≤"),
-        (p_1 * LENGTH, "$p_1$ is the largest", smaller, "≤"),
+        (p_1 * LENGTH, "$p_1$ is the largest", at_most(over_keys((p_1 - p) * x[j] ** 2), given=largest), "≤"),
     )
     title, defines = "The sums of rows never exceed one half", "the norm is its largest value over all $x$"
     yield Chain(FORM / LENGTH, name="half", title=title, defines=defines).through(

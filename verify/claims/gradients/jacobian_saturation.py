@@ -102,10 +102,9 @@ def lengths(bound: Chain) -> Chains:
         (quotient, "a gamma function again", integral(given=(d > 1,))),
     )
     yield inverse
-    given_query = "given the query, its scores are independent and normal"
     there = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
     yield Chain(unscaled, name="unscaled", title="The bound for raw scores", given=(d > 1,)).through(
-        (E(squared_norm(LENGTH * s[a, j])), given_query, normal),
+        (E(squared_norm(LENGTH * s[a, j])), "given the query, its scores are independent and normal", normal),
         (E(TOP / (2 * LENGTH)), "the bound at this deviation", there, "≤"),
         (LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS)),
         (LARGEST * quotient / 2, "one over the length of a query", earlier(inverse)),

@@ -32,12 +32,11 @@ MEDIANS = sqrt(Quantile(SQUARED.xreplace(UNSCALED), S.Half) / Quantile(SQUARED, 
 
 def derive() -> Chains:
     even = (Dot(u, a, v, j) - over_keys(Dot(u, a, v, l), l) / n) / n
-    nonzero = over_components((c * over_keys(even * k[j, i])) ** 2) > 0
     both = "both sums over keys tend to that of even attention; the factor before the keys is left"
     of_small = of_query(t)
     title = r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$"
     yield Chain(Limit(sqrt(of_small.xreplace(UNSCALED)) / sqrt(of_small), t, 0), title=title).through(
-        (1 / c, both, limit(given=(nonzero,))),
+        (1 / c, both, limit(given=(over_components((c * over_keys(even * k[j, i])) ** 2) > 0,))),
         (sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)})),
     )
     mean = over_keys(WEIGHT * score)
@@ -103,11 +102,10 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     }
     roots = derived["queries"].end.xreplace({c: 1 / sqrt(d)})
     curves = {"where scores hardly vary: {main:end}": derived.end, "root mean square": roots}
-    wrong = {"no difference": 1}
     title = "Without scaling the typical gradient dies while the root mean square grows"
     words = "a query’s gradient, unscaled over scaled, $16$ keys"
     plot = Plot.sharing("two-answers", checks, d, title, at={n: 16}, span=(4, 1024), y=words)
-    yield plot(curves=curves, wrong=wrong)
+    yield plot(curves=curves, wrong={"no difference": 1})
 
 
 CLAIM = Claim(

@@ -79,10 +79,9 @@ def experiment(derived: Derivation) -> Items:
     plainly = (lambda scores: np.exp(scores) / np.exp(scores).sum(),)
     yield Wrong("plain-formula-is-safe", of="subtracting-helps", arguments=plainly, says=says)
     yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
-    wrong = {"wrong: as rarely as at {raw-d16:d_k}": overflowing(16)}
     curves = {"over {root_d}": partial(overflowing, power=-0.5), "unscaled": overflowing}
     plot = Plot.sharing("overflow", "raw-d*", d, span=(4, 1024), y="share of scores that overflow")
-    yield plot(curves=curves, wrong=wrong, linear="y")
+    yield plot(curves=curves, wrong={"wrong: as rarely as at {raw-d16:d_k}": overflowing(16)}, linear="y")
 
 
 CLAIM = Claim(

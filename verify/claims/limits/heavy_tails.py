@@ -43,12 +43,10 @@ def derive() -> Chains:
         (Integral(2 * density(u) * of_key.end.subs(b, y / u), sizes), "over the key", over_key),
     )
     yield from (of_key, distribution)
-    over_sizes = Integral(2 * u / (pi**2 * (1 + u**2) * (u**2 + x**2)), sizes)
     primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
-    shares, there = distribution.end.subs(y, x), earlier(distribution, at={y: x})
     yield Chain(Derivative(BELOW.subs(y, x), x), title="Its density").through(
-        (Derivative(shares, x), "of its distribution", there),
-        (over_sizes, "differentiated", derivative()),
+        (Derivative(distribution.end.subs(y, x), x), "of its distribution", earlier(distribution, at={y: x})),
+        (Integral(2 * u / (pi**2 * (1 + u**2) * (u**2 + x**2)), sizes), "differentiated", derivative()),
         (DENSITY, "partial fractions", integral(primitive)),
     )
     moment, bound = (Integral(part, (x, EULER, L)) for part in (2 * x**2 * DENSITY, 4 * log(x) / pi**2))

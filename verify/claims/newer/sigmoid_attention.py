@@ -37,10 +37,9 @@ def derive() -> Chains:
     limit = Chain(Limit(SUM, n, oo), name="limit", title="The limit")
     yield limit.then(mean, "both bounds tend there", between(below, above))
     density, drawn = exp(-(z**2) / 2) / sqrt(2 * pi), by_density({s[a, j]: z}, NORMAL_ROWS)
-    over = Integral(density / (exp(-sigma * z) + 1 / n), (z, -oo, oo))
     yield Chain(SUM, name="normal-sum", title="Normal scores").through(
         (of_key[0], "all keys have the same mean", moments(NORMAL_ROWS)),
-        (over, "the normal density", drawn),
+        (Integral(density / (exp(-sigma * z) + 1 / n), (z, -oo, oo)), "the normal density", drawn),
     )
     moment = Chain(E(TERM**r), name="moment", title="Powers of the exponential of a normal score").through(
         (Integral(exp(r * sigma * z) * density, (z, -oo, oo)), "the normal density", drawn),

@@ -67,8 +67,7 @@ def experiment(derived: Derivation) -> Items:
     says = "for queries and keys it falls as it does for independent scores"
     yield Wrong("falls-alike", of="least-shared-n64", at_most=edge, says=says)
     checks = {"independent scores": "most-apart-*", "queries and keys": "least-shared-*"}
-    at, words = {v: SPREAD**2}, "mean second singular value"
-    yield Plot("second", checks, n, curves={"edge": edge}, at=at, y=words)
+    yield Plot("second", checks, n, curves={"edge": edge}, at={v: SPREAD**2}, y="mean second singular value")
 
 
 CLAIM = Claim(

@@ -23,8 +23,7 @@ def derive() -> Chains:
 
     square, total = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
     row = Chain(row_of(p), title="The absolute values of a row of the Jacobian")
-    row = row.then(2 * p * (1 - p), total, algebra)
-    yield row.then(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤")
+    yield row.then(2 * p * (1 - p), total, algebra).then(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤")
     slope = Chain(E(row_of(weight)), name="mean-slope", title=r"The same of scores $\sigma s_j$, on average")
     slope = slope.then(E(2 * weight * (1 - weight)), total, algebra)
     drawn = Chain(slope.start, name="drawn", title="A bound of that").then(slope.end, total, earlier(slope))

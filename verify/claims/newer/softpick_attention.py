@@ -34,12 +34,11 @@ def derive() -> Chains:
     whole = whole.then(Integral(above * DENSITY, all_scores), "the density of a score", drawn)
     yield from (positive, whole := whole.then(mean - 1, "integrated", integral()))
     part, size = positive.start, "a size is twice the positive part less the number"
-    share, error = positive.end / (2 * positive.end - mean + 1), erf(sigma / sqrt(2))
     yield Chain(part / E(SIZE), title="The positive part’s share of the mean size").through(
         (part / (2 * part - E(ABOVE)), size, algebra),
         (part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole)),
-        (share, "the mean of the positive part", earlier(positive)),
-        (positive.end / (mean * error), "terms gathered", algebra),
+        (positive.end / (2 * positive.end - mean + 1), "the mean of the positive part", earlier(positive)),
+        (positive.end / (mean * erf(sigma / sqrt(2))), "terms gathered", algebra),
     )
 
 

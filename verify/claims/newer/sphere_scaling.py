@@ -30,14 +30,13 @@ def derive() -> Chains:
     total = over_keys(exp(scores.xreplace({j: l}) - Largest(scores, j)), l)
     uniform, maximum = (cited(theorem, laws=LAWS) for theorem in ("uniform cosine", "below a maximum"))
     rest = "the term of the largest, of density $nv^{n-1}$, is 1, and others are uniform below it"
-    around = Integral(n * v ** (n - 1) * (n - 1) * below, (v, 0, 1))
     bound = Integral(n * (n - 1) * v ** (n - 2) / (2 * beta), (v, 0, 1))
     title = "The largest weight in three dimensions"
     yield Chain(LARGEST, title=title, given=(Eq(d, 3, evaluate=False), n >= 2)).through(
         (largest, "cosines are twice a uniform number less 1, which shifts all scores alike", uniform),
         (E(1 / total), "the largest weight is that of the largest score", algebra),
         (1 / E(total), "convex in the total", cited("jensen"), "≥"),
-        (1 / (1 + around), rest, maximum),
+        (1 / (1 + Integral(n * v ** (n - 1) * (n - 1) * below, (v, 0, 1))), rest, maximum),
         (1 / (1 + bound), "the bound of one other key", earlier(other, given=(n >= 2,)), "≥"),
         (1 / (1 + n / (2 * beta)), "integrated", integral(given=(n >= 2,))),
     )

@@ -23,9 +23,8 @@ x, y = Family("x", m, S(3)), Family("y", m, S(3))
 
 def derive() -> tuple[Chain, ...]:
     term = Symbol("i", positive=True, integer=True)
-    parts = Sum(term**2, (term, 1, n)) + 2 * Sum(term, (term, 1, n))
     growing = Chain(Sum(term * (term + 2), (term, 1, n))).through(
-        (parts, "squares and integers", algebra),
+        (Sum(term**2, (term, 1, n)) + 2 * Sum(term, (term, 1, n)), "squares and integers", algebra),
         (n * (n + 1) * (2 * n + 7) / 6, "the sums of squares and of integers", algebra),
     )
     normals = {x: normal(), y: normal()}

@@ -5,9 +5,8 @@ from verify.spec import k, m, moments, n, over_components, q, score
 
 
 def derive() -> Chain:
-    products = over_components(E((q[a, i] * k[j, i]) ** 2))
     return Chain(Var(score)).through(
-        (products, "all other products have mean 0", moments(STANDARD)),
+        (over_components(E((q[a, i] * k[j, i]) ** 2)), "all other products have mean 0", moments(STANDARD)),
         (d, "query and key are independent, and their squares have mean 1", moments(STANDARD)),
     )
 

@@ -13,11 +13,10 @@ def derive() -> tuple[Chain, Chain]:
         (c**2 * Var(score), "a factor enters the variance squared", algebra),
         (c**2 * d, "the variance of the raw score is the dimension", moments(STANDARD)),
     )
-    roots = Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), 0, evaluate=False)
     factored = "divided by the dimension and factored; a product is 0 where a factor is"
     solved = Chain(Eq(Var(c * score), 1, evaluate=False)).through(
         (Eq(c**2 * d, 1, evaluate=False), "the variance of the multiple", earlier(multiple), "⇔"),
-        (roots, factored, equivalent(), "⇔"),
+        (Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), 0, evaluate=False), factored, equivalent(), "⇔"),
     )
     return multiple, solved
 

@@ -19,10 +19,9 @@ def derive() -> tuple[Chain, ...]:
     first, bound = squares_lack()
     t = Symbol("t", positive=True)
     equation = Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False)
-    freezing = Eq(t, 2 * log(n), evaluate=False)
     defines, falls = "that the bound is 1 for scores of variance $t$", "it falls as the scores spread"
     force = Chain(equation, name="in-force", title="Where the bound is 1", defines=defines, given=(n > 1,))
-    force = force.then(freezing, falls, equivalent(t, given=(n > 1,)), "⇔")
+    force = force.then(Eq(t, 2 * log(n), evaluate=False), falls, equivalent(t, given=(n > 1,)), "⇔")
     rows = of_queries(UNSCALED, "unscaled"), of_queries(SCALED, "scaled")
     return first, bound, force, inverse_square(), for_raw_scores(bound), *rows
 

@@ -14,11 +14,10 @@ def derive() -> tuple[Chain, ...]:
     over, sizes = (x, -oo, oo), (x, 0, oo)
     lower, peak = 1 / (1 + exp(x)), 1 / (2 * sigma * sqrt(pi))
     density, smaller = peak * exp(-(x**2) / (4 * sigma**2)), Min(lower, lower.subs(x, -x))
-    of_gap = E(smaller.subs(x, row.subs(j, 1) - row.subs(j, 2)))
     two, normal = substitute({n: 2, j: 1, l: 2}), cited("normal combination", laws=NORMAL_ROWS)
     title = "The mean of the smaller weight as an integral over the gap"
     mean = Chain(E(Min(Softmax(row, j), Softmax(row.subs(j, l), l))), name="mean", title=title).through(
-        (of_gap, "of two keys it depends on the gap alone", two),
+        (E(smaller.subs(x, row.subs(j, 1) - row.subs(j, 2))), "of two keys it depends on the gap alone", two),
         (Integral(smaller * density, over), r"the gap is normal with variance $2\sigma^2$", normal),
         (Integral(2 * lower * density, sizes), "either key may lead by its size", numerically()),
     )
