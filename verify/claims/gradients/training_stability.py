@@ -178,16 +178,15 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
 CLAIM = Claim(
     statement="Gradient descent at scale {c} and rate {eta} is unscaled gradient descent from weights {root} "
     "times as large at rate {rate}. One head learning to look up one of four tokens, from weights of "
-    "variance one over their number of rows, at seven rates: in {success-rate:d_k} and in 512 "
-    "dimensions division by {root_d}, in most seeds, succeeds at more rates than no scale and takes "
-    "fewer steps to the same loss, averaged over the rates and at the best of each; every scale succeeds at "
-    "some rate.",
-    meaning="Without scaling, training is slower and succeeds at fewer learning rates in 16 dimensions "
-    "and more so in {success-rate:d_k} and in 512; in 4 it succeeded at more. It does not "
-    "fail as such: with a rate chosen for it, unscaled training succeeds too, and so does division by {d_k}, "
-    "at a high rate nearly as fast as the root. Before training, the mean squared score of a wrong key is "
-    "{start:end}, with noise of deviation {nu}. One small task; how many rates succeed depends on which were "
-    "tried: at the lowest here unscaled training still succeeds, at the highest division by {d_k}.",
+    "variance one over their number of rows, at seven rates: in {success-rate:d_k} and in 512 dimensions "
+    "division by {root_d}, in most seeds, succeeds at more rates than no scale and takes fewer steps to the "
+    "same loss, averaged over the rates and at the best of each; every scale succeeds at some rate.",
+    meaning="Without scaling, training is slower and succeeds at fewer learning rates in 16 dimensions and "
+    "more so in {success-rate:d_k} and in 512; in 4 it succeeded at more. It does not fail as such: with a "
+    "rate chosen for it, unscaled training succeeds too, and so does division by {d_k}, at a high rate "
+    "nearly as fast as the root. Before training, the mean squared score of a wrong key is {start:end}, with "
+    "noise of deviation {nu}. One small task; how many rates succeed depends on which were tried: at the "
+    "lowest here unscaled training still succeeds, at the highest division by {d_k}.",
     symbols={"root": sqrt(c), "rate": c * eta},
     assumptions=assume(
         descent="Plain gradient descent, without momentum or adaptive rates.",

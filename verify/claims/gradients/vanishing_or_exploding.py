@@ -117,10 +117,9 @@ CLAIM = Claim(
     "{rms-queries-d64:prediction.3} and {rms-grows:prediction.3} for queries, nearly the same for keys, and "
     "{rms-values-d16:prediction.3}, {rms-values-d64:prediction.3} and {rms-grows-values:prediction.3} for "
     "values; that of medians starts above one and falls below it: for 16 keys between "
-    "{median-above-1-n16-d64:d_k} and {median-below-1-n16-d128:d_k} dimensions, for 128 keys "
-    "between {rms-grows:d_k} and 768; for 1024 keys it is still above one "
-    "in {rms-queries-d64:d_k}. With 16 keys it is less than half a per cent in {median-vanishes:d_k} "
-    "dimensions.",
+    "{median-above-1-n16-d64:d_k} and {median-below-1-n16-d128:d_k} dimensions, for 128 keys between "
+    "{rms-grows:d_k} and 768; for 1024 keys it is still above one in {rms-queries-d64:d_k}. With 16 keys it "
+    "is less than half a per cent in {median-vanishes:d_k} dimensions.",
     meaning="“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send "
     "almost nothing back, but the rare row that is still undecided between two keys sends back a gradient "
     "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many keys, "

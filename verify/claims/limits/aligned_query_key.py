@@ -49,8 +49,7 @@ def experiment(derived: Derivation) -> Items:
     says = "divided by {root_d}, aligned scores have the same mean in every dimension, {value}"
     yield Wrong("root-keeps-the-mean", of="root-mean-d64", equals=1, says=says)
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says="the variance is {d_k} as ever")
-    mean = derived.end.subs(rho, RHO)
-    words = "mean of the score, at a correlation of one half"
+    mean, words = derived.end.subs(rho, RHO), "mean of the score, at a correlation of one half"
     curves = {"over {root_d}": mean / sqrt(d), "unscaled": mean, "over {d_k}": mean / d}
     title = "For aligned vectors it is division by the dimension itself that keeps the mean"
     yield Plot("three-scales", ("root-mean-d*", "mean-d*", "over-mean-d*"), d, title, curves=curves, y=words)

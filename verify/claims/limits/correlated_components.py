@@ -12,7 +12,6 @@ x, y = Family("x", m), Family("y", n)
 LAWS = {**STANDARD, x: STANDARD[q], y: STANDARD[k]}
 COUNTED_ONCE = d * (1 + (d - 1) * rho)  # the correlation enters squared
 z, w = Family("z", m, r), Family("w", n, r)
-MIXED = {z: STANDARD[q], w: STANDARD[k]}
 # Matrices that make two dimensions of a query and of a key; the others are made alike.
 MIXING = Matrix([[1, 0], [S.Half, 2]]), Matrix([[1, -1], [0, 2]])
 # Components of variance 1 that have correlation ρ with their neighbours through their shared part.
@@ -36,7 +35,7 @@ def derive() -> Chains:
     score, covariances = Named(Symbol(r"q\cdot k"), MIXTURE), r"$AA^{\mathsf T}$ and $BB^{\mathsf T}$"
     yield Chain(Var(score), name="trace", title="Any covariances of a centred query and key").through(
         (Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra),
-        (written_out(TRACE), f"the covariances are {covariances}", moments(MIXED)),
+        (written_out(TRACE), f"the covariances are {covariances}", moments({z: STANDARD[q], w: STANDARD[k]})),
         (TRACE, "a double sum is a trace", algebra),
     )
 

@@ -29,7 +29,6 @@ SQUARE = over_pairs(r"\operatorname{tr}(C^2)", C * TURNED)
 CROSSED = over_pairs(r"\operatorname{tr}(C C^{\mathsf T})", C * C)
 OF_MEANS = over_pairs(r"\mu_q^{\mathsf T} C^{\mathsf T} \mu_k", MU_Q[i] * TURNED * MU_K[l])
 OTHER_WAY = over_pairs(r"\mu_q^{\mathsf T} C \mu_k", MU_Q[i] * C * MU_K[l])
-NAMES = {"of_means": OF_MEANS, "other_way": OTHER_WAY}
 GENERAL = OF_BOTH + SQUARE + 2 * OF_MEANS
 MEANS = Named(Symbol(r"\mu_q^{\mathsf T} \mu_k"), Sum(MU_Q[i] * MU_K[i], (i, 1, d)))
 TRACE = Named(Symbol(r"\operatorname{tr}(C)"), Sum(covariance(A, B, i, i), (i, 1, d)))
@@ -75,8 +74,8 @@ def experiment(derived: Derivation) -> Items:
     crossed, other_way = GENERAL.xreplace({SQUARE: CROSSED}), GENERAL.xreplace({OF_MEANS: OTHER_WAY})
     for name, of, value, says in (
         ("as-if-independent", "variance", OF_BOTH, "the dependence does not matter"),
-        ("wrong-transpose", "variance", crossed, "{crossed} in place of {square}"),
-        ("wrong-transpose-of-means", "variance", other_way, "{other_way} in place of {of_means}"),
+        ("wrong-transpose", "variance", crossed, "{CROSSED} in place of {SQUARE}"),
+        ("wrong-transpose-of-means", "variance", other_way, "{OTHER_WAY} in place of {OF_MEANS}"),
         ("mean-as-if-independent", "mean", MEANS, "the mean does not feel the dependence"),
     ):
         yield Wrong(name, of=of, equals=value, laws=law, says=says)
@@ -87,9 +86,9 @@ CLAIM = Claim(
     statement="For jointly normal {q} and {k} with the covariances {C} of {q} with {k}, the variance of "
     "{score} is {main:end}; the mean is {mean:end}.",
     meaning="This formula applies once training has made queries and keys depend on each other. The "
-    "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is zero, "
+    "dependence can lower the variance as well as raise it, for {SQUARE} may be negative. Where {C} is zero, "
     "the formula of the earlier chapters is recovered.",
-    symbols={"C": Symbol("C"), "square": SQUARE, "crossed": CROSSED} | NAMES,
+    symbols={"C": Symbol("C")},
     assumptions=assume(mixed="Jointly normal vectors are what matrices make of independent normal numbers."),
     references=cite("isserlis1918"),
 )

@@ -32,7 +32,6 @@ def _score(query: Expr, key: Expr) -> Expr:
 
 TOKENS = {GIVEN[a, l]: _normalised(a, l)}
 OF_GIVEN, SCORE = _score(GIVEN[a, e], GIVEN[b, c]), _score(_normalised(a, e), _normalised(b, c))
-PROJECTED = Named(Symbol(r"q\cdot k"), SCORE)
 
 
 def derive() -> Chains:
@@ -43,7 +42,7 @@ def derive() -> Chains:
     weighted = "independent entries, weighted by those of a token"
     square = Chain(E(OF_GIVEN**2 / d), name="square", title="The mean square, given the tokens")
     square = square.then(v**2 * lengths, weighted, moments(ENTRIES))
-    variance = Chain(Var(PROJECTED / sqrt(d))).through(
+    variance = Chain(Var(Named(Symbol(r"q\cdot k"), SCORE) / sqrt(d))).through(
         (E(SCORE**2 / d) - E(SCORE / sqrt(d)) ** 2, "definition", algebra),
         (E(SCORE**2 / d), "the mean, given the tokens, averaged", earlier(mean, at=TOKENS)),
         (E(v**2 * of_tokens), "the mean square, averaged", earlier(square, at=TOKENS)),

@@ -52,8 +52,8 @@ def experiment(derived: Derivation) -> Items:
 
 CLAIM = Claim(
     statement="The scores of one query vary by {main:end} on average. The rest of the total variance "
-    "{total:end} shifts whole rows, and a softmax over a row does not see it. For components uniform "
-    "between zero and one, in {uniform-row-d64:d_k} dimensions, the variance within a row is "
+    "{total:end} shifts whole rows, and a softmax over a row does not see it. For components uniform between "
+    "zero and one, in {uniform-row-d64:d_k} dimensions, the variance within a row is "
     "{uniform-row-d64:prediction}, out of a total of {total-variance}.",
     meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the variance "
     "that comes from the keys' mean does nothing. For centred keys both variances agree. With positive "

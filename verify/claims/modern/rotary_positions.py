@@ -58,8 +58,7 @@ def derive() -> Chains:
     )
 
 
-ORIGINAL = [10000.0 ** (-pair / PAIRS) for pair in range(PAIRS)]
-ANGLES = {theta: numbers(ORIGINAL, "10000 to the power −i/8")}
+ANGLES = {theta: numbers([10000.0 ** (-pair / PAIRS) for pair in range(PAIRS)], "10000 to the power −i/8")}
 # The angles of the original, and means that are those of every pair.
 APART = {**ANGLES, mu: numbers(MEANS[0]), nu: numbers(MEANS[1])}
 

@@ -23,8 +23,7 @@ def derive() -> Chains:
         (1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra),
         (1 + factor**2 - shared, "scores of both maps have one law", same_law),
     )
-    means = E(LESS) / E(FIRST)
-    title = "The mean of a weight over that of a plain one"
+    means, title = E(LESS) / E(FIRST), "The mean of a weight over that of a plain one"
     mean = Chain(means, name="mean", title=title, given=POSSIBLE).through(
         ((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra),
         (1 - factor, "keys are alike in both maps", moments(LAWS)),

@@ -11,8 +11,7 @@ KEYS, FACTOR = (64, 512, 4096), 20
 OTHERS = {2: Rational(1, 8), 5: S.One}  # dimensions but three, and the scale over n^(2/(d - 1)) there
 z = Family("z", m, n)
 LAWS = {**NORMAL_COMPONENTS, z: normal()}
-COSINE = score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j))
-LARGEST = E(Largest(Softmax(beta * COSINE, j), j))
+LARGEST = E(Largest(Softmax(beta * score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j)), j), j))
 # Uniform between 0 and 1: the distribution function of a normal number, at that number.
 UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
 

@@ -40,8 +40,8 @@ CLAIM = Claim(
     "{lower}. At variance 1, {unit}: the effective number of keys, the inverse of the mean of {squares}, is "
     "about {n} over {unit:end}.",
     meaning="A head with such scores does not look anything up; it averages over more than a third of all "
-    "keys, and with many keys, twice as many double that number. Scaled scores of random vectors have "
-    "unit variance over all queries; those of one query may have more or less. The approach is quick: with "
+    "keys, and with many keys, twice as many double that number. Scaled scores of random vectors have unit "
+    "variance over all queries; those of one query may have more or less. The approach is quick: with "
     "{squares-n64:n} keys the product is {squares-n64:prediction.3} of {limit:prediction.3}.",
     symbols={"times": n * squares(s[a, j]), "spread": n / EULER},
 )
