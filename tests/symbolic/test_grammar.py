@@ -45,6 +45,7 @@ MEANINGS: list[tuple[str, Any]] = [
     ("quantile(q·k, 0.95)", Quantile(score, Rational(19, 20))),
     ("E(|k|^2)", E(Dot(k, j, k, j))),
     ("E(q_i^4)", E(q[a, i] ** 4)),
+    ("Var(cos(q, k))", Var(score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j)))),
     ("E(p)", E(p)),
     ("E(exp(-q·k))/2", E(exp(-score)) / 2),
     ("2 E(-p^2 n(n-1))", 2 * E(-(p**2) * n * (n - 1))),

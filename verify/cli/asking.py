@@ -43,9 +43,10 @@ Examples:
 def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **options: Any) -> int:
     """Answer QUESTION, such as "Var(q·k)": derive a formula, measure it, and fit over the dimension.
 
-    The symbols are those of the report. A score is q·k, q.k or score. A weight is p, or p_scaled where scores
-    are divided by the root of d_k; within sum(...) and max(...) it stands for the weights of all keys. Their
-    entropies are H and H_scaled. The sizes are d_k and n, the number of keys.
+    The symbols are those of the report. A score is q·k, q.k or score, over both lengths, |q| and |k|, it is
+    cos(q, k). A weight is p, or p_scaled where scores are divided by the root of d_k; within sum(...) and
+    max(...) it stands for the weights of all keys. Their entropies are H and H_scaled. The sizes are d_k and
+    n, the number of keys.
 
     Anything random must stand inside E, Var, Cov, P(x > y), median, quantile(x, 0.95), kurtosis, skewness or
     sd. There are also sqrt, log, exp, abs, |x|, ^ and ².

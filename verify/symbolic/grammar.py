@@ -37,7 +37,7 @@ class _Token(NamedTuple):
 
 
 _TOKEN = re.compile(
-    r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<length>\|[qk]\|)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<length>\|[qk]\||cos\( *q *, *k *\))|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>√|∛|Σ(?:_j)?|_j|[A-Za-zα-ωΓ][A-Za-z0-9α-ω_]*)|(?P<raised>[⁰¹²³⁴-⁹]+)"
     r"|(?P<sign>\*\*|[-+*/^·⋅−×()\[\]|,<>])|(?P<space>\s)|(?P<other>.)"
 )
@@ -114,7 +114,21 @@ _LISTS: Mapping[str, Callable[[Any], Any]] = {
 """Functions of a list of numbers; of the list that softmax makes, a second argument picks a number."""
 
 _FORMULA = (*_PLAIN, *_CONSTANTS)
-_RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k", "|q|", "|k|")
+_RANDOM = (
+    "score",
+    "s",
+    "p",
+    "p_j",
+    "p_scaled",
+    "H",
+    "H_scaled",
+    "q_i",
+    "k_i",
+    "q·k",
+    "|q|",
+    "|k|",
+    "cos(q,k)",
+)
 _QUESTION = (*_MEANS, *_BINDERS, *_FORMULA, *_RANDOM, "P", "softmax")
 
 
@@ -311,7 +325,8 @@ class _Reader:
 
     def _named(self, token: _Token) -> Any:
         """Return the expression that a name stands for, a function with its arguments."""
-        name = "score" if token.kind == "score" else token.text.replace("Σ", "sum")
+        # A cosine is written with spaces, or without.
+        name = "score" if token.kind == "score" else token.text.replace("Σ", "sum").replace(" ", "")
         name = name.removesuffix("_j") if name in ("max_j", "sum_j", "p_j") else name
         is_called = self._next.text in ("(", "[")
         if name not in self.known:
@@ -345,6 +360,7 @@ class _Reader:
             "|q|": sqrt(Dot(of.q, of.a, of.q, of.a)),
             "|k|": sqrt(Dot(of.k, key, of.k, key)),
         }
+        meanings["cos(q,k)"] = score / (meanings["|q|"] * meanings["|k|"])
         return self._random(token, meanings.get(name.removesuffix("_scaled"), score))
 
     def _mean(self, token: _Token) -> Any:
