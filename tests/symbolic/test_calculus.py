@@ -13,7 +13,24 @@ from verify.errors import ClaimError
 from verify.symbolic.checks import derive
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, Cov, Dot, E
-from verify.symbolic.vocabulary import Family, Law, Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal
+from verify.symbolic.vocabulary import (
+    Family,
+    Largest,
+    Law,
+    Quantile,
+    Var,
+    a,
+    b,
+    d,
+    i,
+    j,
+    k,
+    l,
+    mu_k,
+    mu_q,
+    n,
+    normal,
+)
 from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma_k, sigma_q, v
 
 N = Symbol("N", integer=True, positive=True)
@@ -104,6 +121,7 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
 @pytest.mark.parametrize(
     ("expression", "laws", "missing"),
     [
+        (E(Largest(score, j)), STANDARD, r"E\(Largest\(Dot\(q, a, k, j\), j\)\) is no mean of a polynomial"),
         (E(Abs(score)), STANDARD, r"E\(Abs\(Dot\(q, a, k, j\)\)\) is no mean of a polynomial"),
         (
             E(over_keys(Abs(score))),

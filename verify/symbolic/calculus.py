@@ -156,6 +156,9 @@ def _terms(x: Expr) -> Iterator[_Term]:
     def opened(part: Any) -> Any:
         if _is_part(part):
             return names.setdefault(part, Dummy())
+        # Of a name without the key, the largest would be the name itself.
+        if isinstance(part, BINDERS) and any(map(_is_part, preorder_traversal(part))):
+            raise PolynomialError(f"{part} is of all keys at once")
         return part.func(*map(opened, part.args)) if part.has(Dot, Sum, Indexed) else part
 
     if not any(map(_is_part, preorder_traversal(x))):
