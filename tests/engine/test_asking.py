@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 import pytest
-from sympy import Expr, sqrt
+from sympy import Expr, Rational, log, sqrt
 
 from verify.engine import questions
 from verify.engine.asking import Answer, ask
@@ -187,6 +187,7 @@ def test_any_chain_of_a_claim_answers_where_its_conditions_hold() -> None:
     other = question("Var(q·k/(|q|*|k|))", law="laplace")
     assert other.formula is None
     assert other.sentences(str)[1] == "Claims that speak of it: query-key-normalisation."
+    assert question("E(H_scaled)").formula == log(n) - Rational(1, 2)
     assert question("E(1/|q|^2)", dimensions=(3,)).formula == 1 / (d - 2)
     assert question("E(1/|q|^2)", dimensions=(2, 3)).formula is None
 

@@ -183,7 +183,8 @@ class Question:
             and not chain.end.has(E, Var, Quantile)
             and _holds(chain, self.laws, self.places)
         ]
-        return sorted(known, key=lambda pair: pair[1].relation != "=")
+        # Of bounds, that of a claim's statement says most.
+        return sorted(known, key=lambda pair: (pair[1].relation != "=", bool(pair[1].name)))
 
     @cached_property
     def derivation(self) -> Derivation:

@@ -37,7 +37,8 @@ class _Token(NamedTuple):
 
 
 _TOKEN = re.compile(
-    r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<length>\|[qk]\||cos\( *q *, *k *\))|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<length>\|[qk]\||cos\( *q *, *k *\))"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>√|∛|Σ(?:_j)?|_j|[A-Za-zα-ωΓ][A-Za-z0-9α-ω_]*)|(?P<raised>[⁰¹²³⁴-⁹]+)"
     r"|(?P<sign>\*\*|[-+*/^·⋅−×()\[\]|,<>])|(?P<space>\s)|(?P<other>.)"
 )
@@ -114,21 +115,8 @@ _LISTS: Mapping[str, Callable[[Any], Any]] = {
 """Functions of a list of numbers; of the list that softmax makes, a second argument picks a number."""
 
 _FORMULA = (*_PLAIN, *_CONSTANTS)
-_RANDOM = (
-    "score",
-    "s",
-    "p",
-    "p_j",
-    "p_scaled",
-    "H",
-    "H_scaled",
-    "q_i",
-    "k_i",
-    "q·k",
-    "|q|",
-    "|k|",
-    "cos(q,k)",
-)
+_VECTORS = ("q_i", "k_i", "q·k", "|q|", "|k|", "cos(q,k)")
+_RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", *_VECTORS)
 _QUESTION = (*_MEANS, *_BINDERS, *_FORMULA, *_RANDOM, "P", "softmax")
 
 
