@@ -30,11 +30,9 @@ def test_shipped_claims_are_known_by_their_files() -> None:
 @pytest.mark.slow
 def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     """Two files may even share their name, and one may hold a dataclass, which needs its own module."""
+    future = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
     first = claim_file(
-        (
-            '"""Var(q·2k) = 4 d_k."""\n',
-            "from __future__ import annotations\nfrom dataclasses import dataclass\n",
-        ),
+        ("from verify.spec", f"{future}from verify.spec"),
         ("DIMENSIONS = ", "@dataclass\nclass Mine:\n    size: int\n\nDIMENSIONS = "),
     )
     second = claim_file(("Claim(\n", 'Claim(\n    id="doubled-again",\n'), name="other/doubled_keys.py")
