@@ -35,9 +35,9 @@ def quoted(text: str, key: str = FORM) -> str:
 
 
 def problems(path: Path) -> list[str]:
-    """Return the problems of one document, as lines."""
+    """Return what is wrong in one document."""
     (document,) = check([path], RUN)
-    return [str(problem) for problem in document.problems]
+    return [problem.what for problem in document.problems]
 
 
 GIT = shutil.which("git")

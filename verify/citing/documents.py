@@ -23,7 +23,7 @@ from verify.citing.exports import HEAD_SIZE, SUFFIXES, exported_by
 from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language, language_of
 from verify.citing.lookup import by_key, shortened
 from verify.citing.markers import Quote, outside, quotes_in
-from verify.citing.quotations import Number, faults_of, numbers_in
+from verify.citing.quotations import Fault, Number, faults_of, numbers_in
 from verify.citing.values import Evidence, Value, record_digest
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord
@@ -80,38 +80,14 @@ def _is_export(path: Path) -> bool:
 
 
 @dataclass
-class Problem:
-    """A quotation that is not current: where it is, what is wrong, and the text that would put it right.
-
-    ``new`` is None where only the author can; then ``what`` says how. `fix` makes it ``is_fixed``.
-    """
-
-    path: Path
-    quote: Quote
-    kind: str
-    what: str
-    new: str | None = None
-    is_fixed: bool = False
-
-    def __str__(self) -> str:
-        """Return one line: file, line, key, what is wrong."""
-        fixed = "; fixed" * self.is_fixed
-        return f"{self.path}:{self.quote.line}: {shortened(self.quote.key)}: {self.what}{fixed}"
-
-
-@dataclass
 class Document:
-    """A document's text with its quotations and their problems."""
+    """A document's text with its quotations and what is wrong with them."""
 
     path: Path
     text: str
     language: Language
     quotes: tuple[Quote, ...] = ()
-    problems: list[Problem] = field(default_factory=list)
-
-    def add(self, quote: Quote, kind: str, what: str, new: str | None = None) -> None:
-        """Add a problem with a quotation."""
-        self.problems.append(Problem(self.path, quote, kind, what, new))
+    problems: list[Fault] = field(default_factory=list)
 
     def fixed(self) -> str:
         """Return the text with every quotation that can be fixed as it should be."""
@@ -169,8 +145,7 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         waiting += filter(_is_export, beside)
         document.quotes = tuple(quotes_in(path, text, known))
         for quote in document.quotes:
-            for fault in faults_of(known, quote):
-                document.add(quote, *fault)
+            document.problems += faults_of(known, quote)
         _judge_bars(document)
         if strict:
             _judge_outside(document, known)
@@ -187,7 +162,7 @@ def _judge_export(document: Document, record: Evidence, command: str, digest: st
     document.quotes = (Quote(command, 1, 0, 0, None),)
     if not now.startswith(digest):
         what = f"is of other results (digest {digest[:12]}); write it again: {command} --out {out}"
-        document.add(document.quotes[0], "stale", what)
+        document.problems.append(Fault(document.quotes[0], "stale", what))
 
 
 def fix(documents: Sequence[Document]) -> list[Path]:
@@ -196,10 +171,9 @@ def fix(documents: Sequence[Document]) -> list[Path]:
     Raises:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
-    fixable = [problem for document in documents for problem in document.problems if problem.new is not None]
-    paths = {problem.path for problem in fixable}
-    changed = [document for document in documents if document.path in paths]
-    files = {Path(os.path.realpath(document.path)): document.fixed().encode() for document in changed}
+    # A link stays one.
+    places = {Path(os.path.realpath(document.path)): document for document in documents}
+    files = {place: text.encode() for place, of in places.items() if (text := of.fixed()) != of.text}
     for path in files:
         if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or fix it by hand")
@@ -209,8 +183,9 @@ def fix(documents: Sequence[Document]) -> list[Path]:
         # The advice there is for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
         raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
-    for problem in fixable:
-        problem.is_fixed = True
+    for document in documents:
+        for problem in document.problems:
+            problem.is_fixed = problem.new is not None
     return list(files)
 
 
@@ -232,7 +207,7 @@ def _judge_bars(document: Document) -> None:
         start, end = tables[max(bisect_right(tables, (place, len(text))) - 1, 0)]
         if start <= place < end and text[place - 1] != "\\" and not quote.is_output:
             bar = Quote(quote.key, quote.line, place, place + 1, "|")
-            document.add(bar, "unescaped-bar", what, r"\|")
+            document.problems.append(Fault(bar, "unescaped-bar", what, r"\|"))
 
 
 _MEASURED = (":estimate", ":low", ":high", ":value")
@@ -259,7 +234,7 @@ def _judge_outside(document: Document, known: Mapping[str, Value]) -> None:
                 if fault := _unquoted(number, values):
                     at, _ = passage.place(paragraph.start() + number.start, paragraph.start() + number.end)
                     quote = Quote(fault[0], document.text.count("\n", 0, at) + 1, 0, 0, None)
-                    document.add(quote, "number-outside-markers", fault[1])
+                    document.problems.append(Fault(quote, "number-outside-markers", fault[1]))
 
 
 def _unquoted(number: Number, values: Collection[Value]) -> tuple[str, str] | None:
@@ -276,9 +251,9 @@ def _unquoted(number: Number, values: Collection[Value]) -> tuple[str, str] | No
     return value.key, what
 
 
-def left(documents: Sequence[Document]) -> list[Problem]:
-    """Return the problems that still are, document by document."""
-    return [problem for document in documents for problem in document.problems if not problem.is_fixed]
+def left(documents: Sequence[Document]) -> list[tuple[Path, Fault]]:
+    """Return the problems that still are, each with the document's path."""
+    return [(of.path, problem) for of in documents for problem in of.problems if not problem.is_fixed]
 
 
 def _address(path: Path) -> str:
@@ -299,7 +274,11 @@ def changes(documents: Sequence[Document]) -> str:
 
 
 def _as_text(documents: Sequence[Document], origin: str) -> str:
-    lines, empty = [str(problem) for document in documents for problem in document.problems], 0
+    lines, empty = [], 0
+    for document in documents:
+        for problem in document.problems:
+            place = f"{document.path}:{problem.quote.line}: {shortened(problem.quote.key)}"
+            lines.append(f"{place}: {problem.what}{'; fixed' * problem.is_fixed}")
     for document in documents:
         fixed = sum(problem.is_fixed for problem in document.problems)
         stale = len(document.problems) - fixed
@@ -311,7 +290,7 @@ def _as_text(documents: Sequence[Document], origin: str) -> str:
             empty += 1
     lines += [f"{empty} document{' quotes' if empty == 1 else 's quote'} nothing"] * bool(empty)
     lines.append(f"compared with the results of {origin}")
-    if any(problem.new is not None for problem in left(documents)):
+    if any(problem.new is not None for _, problem in left(documents)):
         lines.append("`sdpa-verify check-docs --write FILE...` updates what is stale")
     return "\n".join(lines)
 
@@ -323,8 +302,8 @@ def _as_github(documents: Sequence[Document], origin: str) -> str:
         return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
     lines = []
-    for problem in left(documents):
-        file = message(_address(problem.path)).replace(":", "%3A").replace(",", "%2C")
+    for path, problem in left(documents):
+        file = message(_address(path)).replace(":", "%3A").replace(",", "%2C")
         place = f"file={file},line={problem.quote.line},title=sdpa-verify {problem.kind}"
         lines.append(f"::error {place}::{message(f'{problem.quote.key}: {problem.what}')}")
     count = f"{len(lines)} stale or wrong, compared with the results of {one_line(origin)}"

@@ -68,8 +68,8 @@ def quotes_in(path: Path, text: str, known: Collection[str] = ()) -> list[Quote]
             line = bisect_right(lines, passage.place(begin, begin)[0])
             start, end = passage.place(inside.start, inside.end)
             _, key_end = passage.place(inside.key_end - 1, inside.key_end)
-            quote = replace(inside, line=line, is_code=passage.is_code)
-            quotes.append(replace(quote, start=start, end=end, key_end=key_end))
+            placed = replace(inside, line=line, start=start, end=end, key_end=key_end)
+            quotes.append(replace(placed, is_code=passage.is_code))
     return sorted(quotes, key=attrgetter("start"))
 
 

@@ -5,6 +5,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -177,12 +178,18 @@ def fitting(known: Mapping[str, Value], key: str, text: str, language: Language)
     return fit or {f"{key}|default": shortened(written(known, key, "default", language.written))}
 
 
-class Fault(NamedTuple):
-    """What is wrong with a quotation, and the ``new`` text for it, None where only its author can say."""
+@dataclass
+class Fault:
+    """What is wrong with a quotation, and the ``new`` text for it, None where only its author can say.
 
+    ``is_fixed`` says whether that has been written.
+    """
+
+    quote: Quote
     kind: str
     what: str
     new: str | None = None
+    is_fixed: bool = False
 
 
 def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
@@ -191,10 +198,10 @@ def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
     try:
         value = known[quote.key]
     except CitationError as error:
-        yield Fault("unsuitable-form" if key in known else "unknown-key", str(error))
+        yield Fault(quote, "unsuitable-form" if key in known else "unknown-key", str(error))
         return
     if value.doubt:
-        yield Fault("no-longer-confirmed", f"{value.doubt}; rewrite what rests on it")
+        yield Fault(quote, "no-longer-confirmed", f"{value.doubt}; rewrite what rests on it")
     if quote.quoted is not None and bar:
         text, new = quote.quoted, written(known, key, form, quote.language.written)
         if normal(text) == normal(new):
@@ -207,9 +214,9 @@ def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
         elif not replaceable(text, new):
             advice = f"; not written: {_MORE}"
         before = f"printed '{shortened(text)}'" if text else "is empty"
-        yield Fault("stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
+        yield Fault(quote, "stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
     elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
         forms = fitting(known, value.key, quote.quoted, quote.language)
         choice = " or ".join(f"{name} for '{now}'" for name, now in forms.items())
         what = f"'{shortened(quote.quoted)}' {fault}; to have it written: {choice}"
-        yield Fault("unsupported-text", what)
+        yield Fault(quote, "unsupported-text", what)
