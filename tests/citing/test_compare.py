@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import verify
@@ -141,28 +140,6 @@ def test_keys_that_came_and_went() -> None:
     assert sorted(changes.gone) == sorted([*others, KEY])
     assert (changes.come, changes.exit_status) == ((), 0)
     assert compare(fewer, record(statements=())).come == changes.gone
-
-
-def test_two_runs_of_one_truth_seldom_disagree() -> None:
-    """Of 100 pairs of simulated runs with intervals that hold together at 0.9, at most one in five disagrees.
-
-    By the union bound over both runs; those of another truth are seen to disagree.
-    """
-    rng = np.random.default_rng(1)
-    half = 2.12  # of three normal estimates, each missed with probability 0.1/3
-
-    def run(seed: int, truth: float) -> RunRecord:
-        checks = []
-        for place, at in enumerate(truth + rng.standard_normal(3)):
-            interval = (at - half, at + half)
-            update = {"id": f"c{place}", "estimate": at, "interval": interval, "prediction": 0.0}
-            checks.append(FIRST.model_copy(update=update))
-        return seeded(record(PAIRWISE.model_copy(update={"checks": tuple(checks)})), seed)
-
-    pairs = [compare(run(1, 0), run(2, 0)) for _ in range(100)]
-    assert {changes.judged for changes in pairs} == {3}
-    assert sum(bool(changes.moved) for changes in pairs) <= 0.2 * len(pairs)
-    assert all(compare(run(1, 0), run(2, 12)).moved for _ in range(20))
 
 
 def test_the_command_says_all_of_it(tool: Callable[..., Ended], tmp_path: Path) -> None:

@@ -159,13 +159,13 @@ def test_what_only_the_author_can_put_right_stays(tmp_path: Path, name: str, tex
     assert path.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\xff", b"text\0text"])
-def test_a_binary_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     """It is named, with what to give instead."""
-    path = tmp_path / "picture.png"
-    path.write_bytes(content)
-    with pytest.raises(CitationError, match=r"picture\.png: .*is not .*text.*give Markdown"):
-        check([path], RUN)
+    for content in (b"\x89PNG\r\n\x1a\n\xff", b"text\0text"):
+        path = tmp_path / "picture.png"
+        path.write_bytes(content)
+        with pytest.raises(CitationError, match=r"picture\.png: .*is not .*text.*give Markdown"):
+            check([path], RUN)
 
 
 def test_all_documents_are_written_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,37 +189,39 @@ def test_all_documents_are_written_or_none(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.md", "second.md"]
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
+def test_numbers_outside_markers_are_found_where_asked(tmp_path: Path) -> None:
+    """In the paragraph that names a claim, of every document given."""
+    for text, what in (
         ("is 1.0003 there", "1.0003 stands outside markers; quote it"),
         ("is 1.0009 there", "1.0009 stands outside markers and is not 1.0010; correct or quote it"),
         ("is 1.5 there, of 2017, at 512, x1.0003", ""),
         ("is there.\n\nAnd 1.0003 elsewhere", ""),
         ("is there, `1.0003`", ""),
-    ],
-)
-def test_numbers_outside_markers_are_found_where_asked(tmp_path: Path, text: str, what: str) -> None:
-    """In the paragraph that names a claim, of every document given."""
-    assert ESTIMATE == "1.0003"
-    path = written(tmp_path, f"Seed.\n\nThe claim score-variance {text}.\n")
-    (document,) = check([path], RUN, strict=True)
-    listed = [(problem.kind, problem.quote.line, problem.what) for problem in document.problems]
-    assert listed == [("number-outside-markers", 3, what)] * bool(what)
-    assert problems(path) == []
+    ):
+        assert ESTIMATE == "1.0003"
+        path = written(tmp_path, f"Seed.\n\nThe claim score-variance {text}.\n")
+        (document,) = check([path], RUN, strict=True)
+        listed = [(problem.kind, problem.quote.line, problem.what) for problem in document.problems]
+        assert listed == [("number-outside-markers", 3, what)] * bool(what)
+        assert problems(path) == []
 
 
-@pytest.mark.parametrize("command", [r"\input{verify}", r"\include{verify}", r"\input{ verify.tex }"])
-def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, command: str) -> None:
+def test_exported_macros_are_checked_with_the_paper(tmp_path: Path) -> None:
     """The paper's figures are theirs."""
-    macros = written(tmp_path, exported(RUN, ["run"], "latex").replace("digest ", "digest 0"), "verify.tex")
-    written(tmp_path, r"\verifyvalue{run:seed}{$1$}%", "other.tex")
-    others = "".join(rf"\input{{{name}}}" for name in ("other", "nothing", "x" * 999))
-    text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"
-    paper = written(tmp_path, text, "paper.tex")
-    documents = check([paper], RUN)
-    assert [(document.path, len(document.problems)) for document in documents] == [(paper, 0), (macros, 1)]
-    assert len(check([paper, macros], RUN)) == 2
+    for command in (r"\input{verify}", r"\include{verify}", r"\input{ verify.tex }"):
+        macros = written(
+            tmp_path, exported(RUN, ["run"], "latex").replace("digest ", "digest 0"), "verify.tex"
+        )
+        written(tmp_path, r"\verifyvalue{run:seed}{$1$}%", "other.tex")
+        others = "".join(rf"\input{{{name}}}" for name in ("other", "nothing", "x" * 999))
+        text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"
+        paper = written(tmp_path, text, "paper.tex")
+        documents = check([paper], RUN)
+        assert [(document.path, len(document.problems)) for document in documents] == [
+            (paper, 0),
+            (macros, 1),
+        ]
+        assert len(check([paper, macros], RUN)) == 2
 
 
 def test_paths_name_files_folders_and_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

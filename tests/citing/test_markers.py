@@ -62,21 +62,18 @@ def test_a_stale_figure_is_fixed_in_every_language(tmp_path: Path, name: str, te
     assert check([path], RUN)[0].problems == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path) -> None:
+    """An unknown key in a directive, a docstring, an included text or a formula is a problem."""
+    for name, text in (
         ("page.md", "```{note}\n{verify}`%s`\n```\n"),
         ("page.rst", ".. note::\n\n   :verify:`%s`\n"),
         ("part.txt", ":verify:`%s` and {verify}`1.0 <%s>`\n"),
         ("module.py", 'def f():\n    """Return it, see :verify:`%s`."""\n'),
         ("paper.tex", "\\[ x = \\verify{%s} \\] \\num{\\verifynum{%s}}\n"),
-    ],
-)
-def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path, name: str, text: str) -> None:
-    """An unknown key in a directive, a docstring, an included text or a formula is a problem."""
-    (document,) = check([written(tmp_path, name, text.replace("%s", "score-variance.nothing"))], RUN)
-    assert [problem.kind for problem in document.problems] == ["unknown-key"] * text.count("%s")
-    assert check([written(tmp_path, name, text.replace("%s", KEY))], RUN)[0].problems == []
+    ):
+        (document,) = check([written(tmp_path, name, text.replace("%s", "score-variance.nothing"))], RUN)
+        assert [problem.kind for problem in document.problems] == ["unknown-key"] * text.count("%s")
+        assert check([written(tmp_path, name, text.replace("%s", KEY))], RUN)[0].problems == []
 
 
 SHOWN = "<!-- verify: nothing -->1<!-- /verify -->"
@@ -111,9 +108,9 @@ def test_what_stands_between_markers_is_quoted() -> None:
         assert (quote.key, quote.quoted) == (marker.replace("\\", ""), "1.0")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
+def test_markers_that_are_wrong_are_an_error() -> None:
+    """By file and line, with what to do; so is a notebook that is none."""
+    for name, text, message in (
         ("page.md", "\n<!-- verify: a -->1", "2: the marker of a is not closed; end what it quotes with"),
         ("page.md", "1<!-- /verify -->", "1: <!-- /verify --> closes nothing; remove it"),
         (
@@ -137,13 +134,10 @@ def test_what_stands_between_markers_is_quoted() -> None:
             ("book.ipynb", text, " is not a notebook, which is JSON with a list of cells")
             for text in ("{", '{"cells": 5}', '{"cells": [5]}', "{}", "[]", "5")
         ),
-    ],
-)
-def test_markers_that_are_wrong_are_an_error(name: str, text: str, message: str) -> None:
-    """By file and line, with what to do; so is a notebook that is none."""
-    with pytest.raises(CitationError) as caught:
-        quotes_in(Path(name), text)
-    assert str(caught.value).startswith(f"{name}:{message}")
+    ):
+        with pytest.raises(CitationError) as caught:
+            quotes_in(Path(name), text)
+        assert str(caught.value).startswith(f"{name}:{message}")
 
 
 def test_the_output_of_a_doctest_is_quoted() -> None:

@@ -55,9 +55,9 @@ KNOWN = {
 SPACES = {0xA0: " ", 0x202F: " "}
 
 
-@pytest.mark.parametrize(
-    ("key", "form", "text"),
-    [
+def test_what_a_form_writes() -> None:
+    """Ends are rounded outwards; ± stands before the standard error."""
+    for key, form, text in (
         ("k.c", "default", "1.0008 [0.9978, 1.0039]"),
         ("k.c", ".3f", "1.001 [0.997, 1.004]"),
         ("k.c", ".0%", "100% [99, 101]%"),
@@ -75,11 +75,8 @@ SPACES = {0xA0: " ", 0x202F: " "}
         ("k.c", '"{pm:.3f} and **{high}**, {low}."', "1.001 ± 0.001 and **1.0039**, 0.9978."),
         ("k", '"**{text}**"', "**confirmed**"),
         ("run:good", '"{good} of {all} claims"', "57 of 59 claims"),
-    ],
-)
-def test_what_a_form_writes(key: str, form: str, text: str) -> None:
-    """Ends are rounded outwards; ± stands before the standard error."""
-    assert written(KNOWN, key, form).translate(SPACES) == text
+    ):
+        assert written(KNOWN, key, form).translate(SPACES) == text
 
 
 GLUED = (
@@ -90,9 +87,9 @@ GLUED = (
 """Parts of sentences beside which something makes another number of them."""
 
 
-@pytest.mark.parametrize(
-    ("key", "form", "what"),
-    [
+def test_a_form_that_does_not_suit_is_refused() -> None:
+    """In one line, with those that do."""
+    for key, form, what in (
         ("k.c", "digit=3", "has no part 'digit=3'; choose draws, error"),
         ("k.c", "", "no form ''; choose default"),
         ("k.c", "default,.2g", "no form"),
@@ -107,12 +104,9 @@ GLUED = (
         ("k.c:sure", ".2g", "does not suit; choose default, "),
         ("k.s", ".2f", "of which this leaves 0; ask for more digits"),
         ("k:digest", ".11", "11 digits of a digest; give 12 to 64"),
-    ],
-)
-def test_a_form_that_does_not_suit_is_refused(key: str, form: str, what: str) -> None:
-    """In one line, with those that do."""
-    with pytest.raises(CitationError, match=what):
-        written(KNOWN, key, form)
+    ):
+        with pytest.raises(CitationError, match=what):
+            written(KNOWN, key, form)
 
 
 @given(st.decimals(-(10**6), 10**6, places=4, allow_nan=False), st.integers(0, 4), st.sampled_from("fe%g"))
@@ -178,9 +172,9 @@ WRONG = """1.0008 ± 0.0031; 1.0008 ± 0.7; 1.0009; 0.9979 to 1.0039; 1.0008 [0.
 """Texts about 1.0008 with the interval from 0.9978 to 1.0039."""
 
 
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [
+def test_a_text_that_is_not_right_or_not_understood() -> None:
+    """What is not plain decimal notation is never taken for right."""
+    for key, text in (
         ("k.c", ""),
         *(("k.c", text) for line in WRONG.splitlines() for text in line.split("; ")),
         ("k.n", "mean — 0.51"),
@@ -192,11 +186,8 @@ WRONG = """1.0008 ± 0.0031; 1.0008 ± 0.7; 1.0009; 0.9979 to 1.0039; 1.0008 [0.
         ("run:good", "fifty-seven"),
         ("run:good", "100%"),
         ("k", "not confirmed"),
-    ],
-)
-def test_a_text_that_is_not_right_or_not_understood(key: str, text: str) -> None:
-    """What is not plain decimal notation is never taken for right."""
-    assert fault_of(KNOWN, key, text) != ""
+    ):
+        assert fault_of(KNOWN, key, text) != ""
 
 
 @given(
@@ -242,9 +233,9 @@ def test_the_forms_that_may_be_meant() -> None:
         assert list(fitting(KNOWN, key, text, PLAIN)) == forms
 
 
-@pytest.mark.parametrize(
-    ("text", "new", "is_alike"),
-    [
+def test_only_what_the_tool_wrote_is_replaced() -> None:
+    """Numbers in any markup, verdicts, digests, and nothing at all; no prose, cells or other numbers."""
+    for text, new, is_alike in (
         ("7.25 [1, 9.5]", "1.0008 [0.9978, 1.0039]", True),
         ("", "1.0008", True),
         ("(7.2 ± 9)×10⁵", "1.0008 ± 0.0006", True),
@@ -259,8 +250,5 @@ def test_the_forms_that_may_be_meant() -> None:
         ),
         ("between 3 and 9", "from 0.9978 to 1.0039", False),
         ("refuted, alas", "confirmed", False),
-    ],
-)
-def test_only_what_the_tool_wrote_is_replaced(text: str, new: str, is_alike: bool) -> None:
-    """Numbers in any markup, verdicts, digests, and nothing at all; no prose, cells or other numbers."""
-    assert replaceable(text, new) is is_alike
+    ):
+        assert replaceable(text, new) is is_alike
