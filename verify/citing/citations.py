@@ -70,6 +70,7 @@ def cite(
         what, result, judged = _of_part(part)
     key = f"{key}.{part.id}" if part else key
     digest = subject.digest if isinstance(subject, ClaimRecord) else record_digest(record)
+    # A site has a page for each claim and statement; a report has a place.
     url = place_in_report(address, names(record).stem, anchor or key) if address else ""
     url = address_on_site(site, key) if site and isinstance(record, RunRecord) else url
     is_own = isinstance(subject, ClaimRecord) and subject.chapter == USER

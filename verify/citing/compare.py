@@ -143,6 +143,7 @@ def _moved(old: Part | None, new: Part | None, *, same_seed: bool) -> tuple[str,
     # An exact check allows for rounding in place of 0.
     rounding = max(check.tolerance * (is_exact and check.prediction == 0) for check in both)
     noise = _DIGITS * max(sizes) + rounding
+    # Intervals that touch may hold the same truth.
     (low, high), (new_low, new_high) = old.interval, new.interval
     if not is_exact and max(low - new_high, new_low - high) > noise:
         return _APART, is_redrawn

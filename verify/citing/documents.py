@@ -203,6 +203,7 @@ def _judge_bars(document: Document) -> None:
         if any("|" in line and _DELIMITERS.match(line) for line in paragraph[0].splitlines())
     ]
     for quote in document.quotes if tables else ():
+        # The bar of a form stands in its marker; only the last table that begins before it may hold it.
         place = text.find("|", text.rfind("verify", 0, quote.key_end), quote.key_end)
         start, end = tables[max(bisect_right(tables, (place, len(text))) - 1, 0)]
         if start <= place < end and text[place - 1] != "\\" and not quote.is_output:
@@ -226,6 +227,7 @@ def _judge_outside(document: Document, known: Mapping[str, Value]) -> None:
     for key, value in known.items():
         if key.endswith(_MEASURED) and value.figures and value.figures[0].rounding != "fixed":
             heads.setdefault(key.partition(".")[0], []).append(value)
+    # Without any such claim the pattern fits nothing.
     name = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, heads)) or '$.'})(?![\w-])")
     for passage, prose in outside(document.path, document.text):
         for paragraph in _PARAGRAPH.finditer(passage.text):

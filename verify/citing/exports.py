@@ -70,6 +70,7 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
     values, digest = chosen(record, names), record_digest(record)
     command = " ".join(["sdpa-verify export", *names, "--format", form])
     head = f"{command}; sdpa-verify {record.tool.version}, {origin(record)}, digest {digest}"
+    # The head is a comment of LaTeX, and an entry of JSON, which has no comments.
     if form == "latex":
         lines = [f"% {head}\n{_MACROS}"]
         for value in values:

@@ -185,6 +185,7 @@ def suiting(known: Mapping[str, Value], value: Value) -> tuple[str, ...]:
     whole, _, part = value.key.partition(":")
     has_error = part in {"", "estimate"} and f"{whole}:error" in known
     figure = value.figures[0]
+    # A count is no share of anything.
     is_count = figure.exact == figure.printed and int(figure.printed.as_tuple().exponent) >= 0
     return (".Nf", ".Ng", ".Ne", *([".N%"] * (not is_count)), *(["pm"] * has_error))
 
@@ -195,12 +196,14 @@ def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str, named: str
     digits, kind = int(spec.strip(".fe%g") or 0), spec[-1:] or "g"
     finest = min(int(figure.printed.as_tuple().exponent) for figure in (figures[:1] if error else figures))
     first, largest = figures[0].exact, max((figure.exact for figure in figures), key=abs)
+    # What is left to a factor: a power of ten, or the sign of hundredths.
     power = {"%": -2, "f": 0, "e": largest.adjusted() if largest else 0}.get(kind, own_power(value.text))
     if kind == "e" and largest:
         # 9.96 may round to 10.
         modes = [(figure.exact, _MODES[figure.rounding]) for figure in figures]
         rounded = [numbers.rounded(exact, power - digits, mode) for exact, mode in modes]
         power = max(power, max(rounded, key=abs).adjusted())
+    # The place of the last digit: none is finer than what is printed, unless the number is exact.
     place = finest if not spec else first.adjusted() - digits + 1 if kind == "g" else power - digits
     if place < finest and any(figure.exact != figure.printed for figure in figures):
         raise CitationError(f"{named} and has no more digits that mean something; ask for fewer")
@@ -216,6 +219,7 @@ def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str, named: str
         joined = f"{gap}±{gap}".join(texts)
         return f"({joined}){unit}" if unit else joined
     if len(texts) > 1:
+        # The last two are the ends of an interval.
         texts = [*texts[:-2], f"[{texts[-2]},{gap}{texts[-1]}]"]
     return " ".join(f"{text}{unit}" for text in texts)
 

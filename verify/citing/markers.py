@@ -108,6 +108,7 @@ def _quotes(passage: Passage, known: Collection[str] = ()) -> Iterator[tuple[int
         start += len(match["output"]) - len(match["output"].lstrip()) if printed else 0
         span = (start, start + len(printed), printed, match.end("key"))
         yield match.start(), Quote(match["key"].replace("\\|", "|"), 0, *span, OUTPUT, is_output=True)
+    # The comment of a doctest would be taken for a marker without an end.
     text = blanked(_DOCTEST, text)
     prose = language.code(text)
     for match in language.role.finditer(prose) if language.role else ():

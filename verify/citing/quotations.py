@@ -50,6 +50,7 @@ _WORDS = "|".join(
 
 def replaceable(text: str, new: str) -> bool:
     """Return whether a text is what a form that writes ``new`` may have written of other results."""
+    # Texts of a form differ in their numbers and verdicts alone.
     shapes = set()
     for written_text in (text[: _LONGEST + 1], new):
         # What is left of numbers and verdicts in whichever markup: a sign for each, ± and brackets.
@@ -129,6 +130,7 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
     plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
     plain = re.sub(r"(?<=\d)[ ]?\\?%", " ", plain) if value.text.endswith("%") else plain
+    # Beside its numbers a text may have letters and a few signs; any other may make other numbers of them.
     listed, rest = numbers_in(plain), list(plain)
     for number in listed:
         rest[number.start : number.end] = " " * (number.end - number.start)

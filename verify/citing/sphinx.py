@@ -7,8 +7,8 @@ In ``conf.py``::
     verify_report = "https://example.org/report.html"  # where links go; default: none
 
 A report is a page, a folder that holds ``report.html``, or a DOI. Without results, they are those of the last
-run, else the reference. ``:verify:`KEY|.3f``` asks for a form; of a text of one's own, ``:verify:`1.001
-<KEY>```, a warning says if it is no longer right. In MyST Markdown the role is written ``{verify}`KEY```.
+run, else the reference. ``:verify:`KEY|.3f``` asks for a form. A text of one's own, ``:verify:`1.0 <KEY>```,
+is compared with the value: a warning says if it is stale. In MyST Markdown write ``{verify}`KEY```.
 """
 
 from __future__ import annotations

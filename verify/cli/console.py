@@ -109,6 +109,7 @@ def width_of(stream: TextIO | None = None) -> int | None:
 
     The stream is standard output, unless another is given.
     """
+    # As rich and Click have it, the environment comes first.
     if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given):
         return max(_LEAST, int(given))
     try:
@@ -156,6 +157,7 @@ def log(text: str, hang: int = 4) -> None:
 
 def silence(stream: TextIO) -> None:
     """Send whatever is still written to ``stream`` to nowhere; its reader is gone or its disk full."""
+    # Python writes what is left in its buffer at the end, which would fail again.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
