@@ -41,23 +41,16 @@ LAW_POINTS = 4
 
 @dataclass(frozen=True)
 class Setting:
-    """The identity of a cell: laws of the families drawn, values of symbols, sizes of arrays.
-
-    In ``pairs`` each query has a key of its own.
-    """
+    """The identity of a cell: laws of the families drawn, values of symbols, sizes of arrays."""
 
     laws: tuple[tuple[Family, Distribution], ...]
     at: tuple[tuple[Symbol, Any], ...]
     shape: tuple[tuple[Symbol, int], ...]
-    pairs: bool = False
+    pairs: bool = False  # whether each query has a key of its own
 
 
 def measurable(given: Compared) -> tuple[Expr, Setting]:
-    """Return the measured quantity of a comparison, and its setting.
-
-    Factors that are not random are taken out of means, so that quantities that differ in these share draws;
-    values that then stand outside of every mean are put in.
-    """
+    """Return the measured quantity of a comparison, with values put in that stand outside of every mean."""
     quantity = at_places(normalised(given.quantity), given.at)
     if not quantity.has(E, Quantile):
         raise ClaimError(f"check {given.id}: nothing in {given.quantity} is averaged; write E(…) or Var(…)")
@@ -133,10 +126,7 @@ def cell_name(setting: Setting, taken: set[str]) -> str:
 
 
 def predicted(given: Compared) -> Prediction:
-    """Return the prediction of a comparison, as a number with its exact form.
-
-    Means over rows of normal scores are integrated.
-    """
+    """Return the prediction of a comparison, as a number with its exact form."""
     value = given.predicted
     if isinstance(value, Prediction):
         return value
@@ -199,10 +189,7 @@ def _put_in(x: Any, given: Compared) -> Expr:
 def _written_out(
     x: Expr, numbers: Mapping[str, Any], at: Mapping[Index, int], known: dict[Any, Expr]
 ) -> Expr:
-    """Return an expression with given ``numbers`` put in, its sums over them written out.
-
-    ``at`` are the values of indices of sums outside.
-    """
+    """Return an expression with given ``numbers`` put in, ``at`` values of indices of sums outside."""
     if not x.has(Given):
         return x.xreplace({index: Integer(place) for index, place in at.items()})
     key = x, tuple(place for index, place in at.items() if x.has(index))
@@ -273,10 +260,8 @@ def truth_of(given: Compared, derivation: Derivation) -> float | None:
 
 
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
-    """Return whether a check is of a chain's start, and compares it with the chain's end.
-
-    A gap from a law is of the chain of the share that has this law, at a selection of the law's points.
-    """
+    """Return whether a check is of a chain's start, and compares it with the chain's end."""
+    # A gap from a law is of the chain of the share that has this law, at a selection of the law's points.
     if isinstance(check.quantity, LargestGap):
         share, x, points, values = check.quantity.args
         if check.relation != "=" or chain.relation != "=" or value != 0:

@@ -112,11 +112,8 @@ class Plan:
         return Quantity(name, label, cell, self.estimands[name], prediction, band, given.relation)
 
     def wrong(self, item: Wrong) -> Control:
-        """Return the control of a wrong version: of a check that it changes, or of its own.
-
-        Without words it is described in formulas. The true value is known where a check predicts it or a
-        chain derives it.
-        """
+        """Return the control of a wrong version: of a check that it changes, or of its own."""
+        # Without words it is described in formulas; its truth is known by a check or a chain of its quantity.
         if not item.of:
             truth, wrong = self.value_of_same(item, truth_of(item, self.derivation)), self.quantity(item)
             return Control(item.says or _in_formulas(wrong.label, item), wrong, truth)
@@ -143,10 +140,8 @@ class Plan:
         return next((check.prediction.value for check in checks if _is_known(check)), otherwise)
 
     def biased(self) -> Iterator[Control]:
-        """Yield for each quantity the control whose prediction is off by twice the tolerance.
-
-        It is of the check that names it, or of the middle check.
-        """
+        """Yield for each quantity the control whose prediction is off by twice the tolerance."""
+        # It is of the check that names it, or of the middle check.
         groups: dict[Any, list[Check]] = {}
         for item in self.items:
             if isinstance(item, Check) and _is_known(self.checks[item.id]):
@@ -164,10 +159,8 @@ class Plan:
                 yield self._off(self.checks[item.id], name, value + where)
 
     def off(self) -> Iterator[Control]:
-        """Yield the wrong versions of checks and computed values whose prediction is off by a factor.
-
-        For a bound, the true value is known by a check of the same quantity, or by an integral over rows.
-        """
+        """Yield the wrong versions of checks and computed values whose prediction is off by a factor."""
+        # For a bound, the true value is known by a check of the same quantity, or by an integral over rows.
         for item in (item for item in self.items if isinstance(item, Check | Computed)):
             check, factors, truth = self.checks[item.id], dict(item.off), None
             right, equal = check.prediction, check.relation == "="
@@ -264,10 +257,8 @@ def _wanted(item: Fit) -> dict[str, Any]:
 def coefficients(
     item: Fit, members: list[Check], checks: Mapping[str, Comparison]
 ) -> list[FittedCoefficient]:
-    """Return the comparisons of a fit's coefficients.
-
-    Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
-    """
+    """Return the comparisons of a fit's coefficients."""
+    # Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
     points = tuple(point for member in members if isinstance(point := checks[member.id], Quantity))
     x = tuple(float(member.at[item.over]) for member in members)
     logarithmic = tuple(point.tolerance.factor**-2.0 for point in points)

@@ -68,11 +68,8 @@ def layer(
 def curve(
     label: str, y: Any, places: Sequence[float], role: Role = "truth", *, scale: Scale = "log"
 ) -> PlotLayer:
-    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function.
-
-    A function, which may take an integral for each, is drawn through fewer points, a constant through its
-    ends.
-    """
+    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function."""
+    # A function, which may take an integral for each, has fewer points, a constant its ends.
     low, high = min(places), max(places)
     is_constant = isinstance(y, int | float | Basic) and not sympify(y).free_symbols
     many = 2 if is_constant else 61 if isinstance(y, Basic) else 17
@@ -96,11 +93,8 @@ def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived"
 
 
 def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, linear: str = "") -> Figure:
-    """Return a figure; ``x`` is a symbol or the label of its axis; ``linear`` are axes not logarithmic.
-
-    A label that several layers share stands at the first of them. The words that stand in for a figure
-    describe its axes, and how each layer runs.
-    """
+    """Return a figure; ``x`` is a symbol or the label of its axis; ``linear`` are axes not logarithmic."""
+    # A label that several layers share stands at the first of them.
     labels = [layer.label for layer in layers]
     shown = tuple(
         layer.model_copy(update={"label": ""}) if layer.label in labels[:place] else layer
@@ -159,10 +153,7 @@ def _course(layer: PlotLayer) -> str:
 
 
 def plot(item: Plot, findings: Any, title: str) -> Figure:
-    """Return the figure of a plot: its checks' estimates, and its curves from end to end.
-
-    The ``title`` is that of its claim, for a plot without a title.
-    """
+    """Return the figure of a plot of a claim of this ``title``: estimates, and curves from end to end."""
     patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
     labelled = patterns.items() if isinstance(patterns, Mapping) else [("measured", of) for of in patterns]
     checks = [(label, findings.matching(*([of] if isinstance(of, str) else of))) for label, of in labelled]

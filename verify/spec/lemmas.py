@@ -38,20 +38,16 @@ def inverse_square() -> Chain:
 
 @cache  # so that its lines are checked once in a process
 def of_queries(mean: Expr, name: str, title: str = "Given the query") -> Chain:
-    """Derive a mean over rows of scores q·k as a mean over normal rows, of the query's length as deviation.
-
-    Its end is integrated wherever a check is of this chain.
-    """
+    """Derive a mean over rows of scores q·k as one over normal rows, of the query's length as deviation."""
+    # Its end is integrated wherever a check is of this chain.
     normal = "given the query, its scores are independent and normal, with its length as deviation"
     of_rows = mean.xreplace({score: sqrt(SQUARED_LENGTH) * s[a, j]})
     return Chain(mean, name=name, title=title).then(of_rows, normal, GIVEN_QUERY)
 
 
 def for_raw_scores(bound: Chain) -> Chain:
-    """Derive a bound for raw scores of normal queries and keys from a bound in proportion to 1/σ.
-
-    The ``bound`` is a chain about scores ``sigma*s[a, j]``, from a mean to a constant over σ.
-    """
+    """Derive a bound for raw scores of normal queries and keys from a bound in proportion to 1/σ."""
+    # The bound is a chain about scores sigma*s[a, j], from a mean to a constant over σ.
     length, constant = sqrt(SQUARED_LENGTH), simplify(bound.end * sigma)
     rows = {sigma * entry: score_of(*entry.indices) for entry in bound.start.atoms(Indexed)}
     normal = "given the query its scores are independent and normal, their deviation is its length"
@@ -67,10 +63,8 @@ def for_raw_scores(bound: Chain) -> Chain:
 
 @cache  # so that its lines are checked once in a process
 def squares_lack(name: str = "") -> tuple[Chain, Chain]:
-    """Derive how much the squared weights of a normal row lack of 1 at most.
-
-    By the mean of the largest score, the chain "first", and by the number of keys, that of the ``name``.
-    """
+    """Derive how much the squared weights of a normal row lack of 1 at most."""
+    # By the mean of the largest score, the chain "first", and by the number of keys, that of the name.
     weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
     missing = at_most(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
     stein, most = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "normal maximum"))
@@ -87,11 +81,9 @@ def squares_lack(name: str = "") -> tuple[Chain, Chain]:
 
 @cache  # so that its lines are checked once in a process
 def entropy_lost(name: str = "") -> tuple[Chain, Chain, Chain]:
-    """Derive how much of its largest entropy a row of normal scores loses at most on average.
-
-    The first chain has the squared weights in its bound, the second, which gets the ``name``, has none; the
-    third, "scaled", is about scaled scores of normal queries and keys.
-    """
+    """Derive how much of its largest entropy a row of normal scores loses at most on average."""
+    # The first chain has the squared weights in its bound, the second, which gets the name, has none; the
+    # third, "scaled", is about scaled scores of normal queries and keys.
     rest, total = 1 - E(squares(ROW)), E(LogSumExp(ROW, j))
     weighted = E(over_keys(Softmax(ROW, j) * ROW))
     stein, growth = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "interpolation"))

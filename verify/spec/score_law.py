@@ -94,21 +94,17 @@ _TAIL, _STEP, _OF_DEVIATION = 1e-40, 0.05, 0.5
 
 
 def below(dimension: float, point: float) -> float:
-    """Return P(q·k < ``point``) by averaging the normal law over the query's squared length.
-
-    Unlike the density it stays within floating point in thousands of dimensions.
-    """
+    """Return P(q·k < ``point``) by averaging the normal law over the query's squared length."""
+    # Unlike the density it stays within floating point in thousands of dimensions.
     length, probability = lengths(dimension)
     return float(probability @ scipy.special.ndtr(point / length))
 
 
 @cache
 def lengths(dimension: float) -> tuple[Array, Array]:
-    """Return lengths of a query of standard normal components, and their probabilities on a fine grid.
-
-    The trapezoid rule in the logarithm, where everything is analytic about the real axis and it converges
-    geometrically. The tail beyond either end has a probability of 1e-40: claims ask for shares of 1e-24.
-    """
+    """Return lengths of a query of standard normal components, and their probabilities on a fine grid."""
+    # The trapezoid rule in the logarithm, where everything is analytic about the real axis and it converges
+    # geometrically. The tail beyond either end has a probability of 1e-40: claims ask for shares of 1e-24.
     ends = scipy.special.gammaincinv(dimension / 2, _TAIL), scipy.special.gammainccinv(dimension / 2, _TAIL)
     low, high = np.log(2 * np.array(ends)) / 2
     steps = math.ceil((high - low) / min(_STEP, _OF_DEVIATION / math.sqrt(2 * dimension)))

@@ -61,11 +61,9 @@ def unit(tokens: Array) -> Array:
 def passed_back(
     draws: Draws, scale: float, size: float = 1.0, *, normalised: bool = True
 ) -> tuple[Array, Array]:
-    """Return the sums of squares of the gradient at the input of a stack and at its output, (blocks,) each.
-
-    A layer is x + attention(x), normalised after it where that is wanted, with weights of variance one over
-    the width, those of queries and keys times ``size``.
-    """
+    """Return the gradient's sums of squares at the input and at the output of a stack, (blocks,) each."""
+    # A layer is x + attention(x), normalised after it where that is wanted, with weights of variance one
+    # over the width, those of queries and keys times the size.
     tokens, upstream, deviation = draws["x"], draws["g"], draws["x"].shape[-1] ** -0.5
     sized = size * deviation * draws["w_q"], size * deviation * draws["w_k"], deviation * draws["w_v"]
     layers = [[weights[:, layer] for weights in sized] for layer in range(sized[0].shape[1])]

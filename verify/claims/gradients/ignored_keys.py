@@ -48,10 +48,7 @@ def derive() -> Chains:
 
 
 def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
-    """Return the largest gradient of a key over its bound in array code, with a value unlike all others.
-
-    ``code`` gives the weights of queries, keys and scale.
-    """
+    """Return the largest gradient of a key over its bound in array code, with a value unlike all others."""
     rng = np.random.default_rng(keys)
     query, others = rng.normal(size=(1, 6)), rng.normal(size=(keys, 6))
     values = np.where(np.arange(keys) == 0, 1.0, -1.0)[:, None]

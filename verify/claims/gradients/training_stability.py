@@ -119,11 +119,8 @@ def training(draws: Draws, rng: np.random.Generator) -> dict[str, Array]:
 
 
 def rescaled_gap(of_rates: float) -> float:
-    """Return the largest difference of loss between training at 1/√d and unscaled from smaller weights.
-
-    Whose rates are the first's times ``of_rates``. A few steps of five seeds at moderate rates, before
-    rounding could be amplified.
-    """
+    """Return the largest difference of loss between training at 1/√d and unscaled from smaller weights."""
+    # A few steps of five seeds at moderate rates, before rounding could be amplified.
     rng, size, rates = stream(0, "training-stability", "rescaled", 0), 24, np.array([0.25, 1.0, 4.0])
     drawn = (NORMAL.draw(rng, (5, 1, WIDTH, size)) / WIDTH**0.5 for _ in range(2))
     start, scale = [np.repeat(part, len(rates), axis=1) for part in drawn], size**-0.5

@@ -67,10 +67,8 @@ def above_zero(point: float) -> float:
 
 @cache
 def below(point: float) -> float:
-    """Return P(q·k ≤ -point) in 64 dimensions, by inverting the characteristic function.
-
-    Source: J. Gil-Pelaez, Note on the inversion theorem, Biometrika 38 (1951), 481-482.
-    """
+    """Return P(q·k ≤ -point) in 64 dimensions, by inverting the characteristic function."""
+    # Source: J. Gil-Pelaez, Note on the inversion theorem, Biometrika 38 (1951), 481-482.
 
     def wave(t: float) -> float:
         # E cos(t·qk) of one product is E e^(-t·size) over the size of a Cauchy number: NIST DLMF 6.7.13.

@@ -57,11 +57,8 @@ def derive() -> Chains:
 
 
 def mean_error(dimension: int, bits: int) -> float:
-    """Return the mean squared error of q·k rounded to a number of significant bits, integrated.
-
-    A score is integrated between each number and the midpoints beside it, over the powers of two from 2^-12
-    of the standard deviation to 16 of it.
-    """
+    """Return the mean squared error of q·k rounded to a number of significant bits, integrated."""
+    # Between each number and the midpoints beside it, from 2^-12 of the standard deviation to 16 of it.
     top, (length, probability) = round(math.log2(dimension**0.5)) + 4, lengths(dimension)
     nodes, factors = np.polynomial.legendre.leggauss(8)
     total = 0.0

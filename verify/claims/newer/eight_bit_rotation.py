@@ -75,10 +75,8 @@ def scores_of(queries: Array, keys: Array) -> Array:
 
 
 def eight_bits(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
-    """A rotation changes no score but for rounding: errors of scores and outputs in eight bits.
-
-    Mean squares of each block.
-    """
+    """A rotation changes no score but for rounding: errors of scores and outputs in eight bits."""
+    # Mean squares of each block.
     queries, keys = (draws[family][..., :WIDTH] for family in "qk")
     exact, columns = scores_of(queries, keys), dict[str, Array]()
     output = softmax(exact) @ draws["v"]

@@ -32,11 +32,8 @@ def derive() -> Chains:
 
 
 def single_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array, Array, Array]:
-    """Return the weights of a single pass, its largest partial sum, and the reference at the end.
-
-    A score becomes the reference by exceeding it by more than ``lag``; with ``last``, by exceeding the
-    maximum so far by more.
-    """
+    """Return the weights of a single pass, its largest partial sum, and the reference at the end."""
+    # A score becomes the reference by exceeding it, or the maximum so far, by more than the lag.
     reference = highest = scores[..., 0]
     total = most = np.zeros(scores.shape[:-1])
     for score in np.moveaxis(scores, -1, 0):
@@ -49,10 +46,8 @@ def single_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array
 
 
 def in_few_bits(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
-    """Attention whose reference cancels but for rounding: squared errors, exponentials being in bfloat16.
-
-    The reference is the largest score so far, or it lags by the published threshold.
-    """
+    """Attention whose reference cancels but for rounding: squared errors, exponentials being in bfloat16."""
+    # The reference is the largest score so far, or it lags by the published threshold.
     errors = {}
     for spread in SPREADS:
         scores = spread * draws["s"].astype(float)

@@ -54,10 +54,8 @@ def derive() -> tuple[Chain, ...]:
 
 @cache
 def uniform_law(dimension: int) -> tuple[Any, Any]:
-    """Return distances from the mean and the probabilities up to there, for components from U(0, 1).
-
-    The law of a product, in cells of (0, 1), is convolved with itself numerically.
-    """
+    """Return distances from the mean and the probabilities up to there, for components from U(0, 1)."""
+    # The law of a product, in cells of (0, 1), is convolved with itself numerically.
     probabilities = np.diff(lambdify(u, PRODUCT)(np.linspace(0, 1, CELLS + 1)[1:]), prepend=0)
     # A cell's numbers lie half a cell above its lower edge on average, up to the curvature of the density.
     centre = float(np.sum(np.arange(CELLS) * probabilities)) / CELLS

@@ -6,11 +6,8 @@ eps = Symbol("epsilon", positive=True)  # how far the product of factor and lead
 
 
 def around_critical(product: str) -> Chains:
-    """Derive bounds of a weight above and below the critical factor, and its limits there and at it.
-
-    Args:
-        product: The quantity that is 1 at the critical factor, in words, as "the product".
-    """
+    """Derive bounds of a weight above and below the critical factor, and its limits there and at it."""
+    # The product is the quantity that is 1 at the critical factor, in words, as "the product".
     above, at, below = weight(1 + eps), weight(S.One), weight(1 - eps)
     least, most = 1 / (1 + n**-eps), 1 / (1 + n**eps / 2)
     more = at_least(n ** (-1 - eps) * above * least)

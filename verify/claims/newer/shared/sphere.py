@@ -23,10 +23,8 @@ def _cosines(share: Array, d: int) -> Array:
 
 
 def mean_of_largest(keys: int, d: int, factor: float) -> float:
-    """Return the mean of the largest weight, integrated.
-
-    The others' exponentials over its own sum to T, and E 1/(1 + T) is ∫ e^(-t) E e^(-tT) dt.
-    """
+    """Return the mean of the largest weight, integrated."""
+    # The others' exponentials over its own sum to T, and E 1/(1 + T) is ∫ e^(-t) E e^(-tT) dt.
     nearest = 1 - _TOP ** (1 / keys)
     others = nearest[:, None] + (1 - nearest[:, None]) * _BEYOND**4
     terms = np.exp(factor * (_cosines(others, d) - _cosines(nearest, d)[:, None]))
