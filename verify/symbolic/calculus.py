@@ -82,22 +82,15 @@ def _value(x: Any, laws: tuple[tuple[Family, Law], ...]) -> Any:
         return _mean(_value(x.args[0], laws), laws)
     if not x.has(E, Var, Cov, Quantile):
         return x
-    if isinstance(x, Sum):
-        return _sum_of_means(x, laws)
-    return x.func(*(_value(part, laws) for part in x.args))
-
-
-def _sum_of_means(x: Sum, laws: tuple[tuple[Family, Law], ...]) -> Expr:
-    """Σ over i of means with i in them: it coincides with another place of its range, or with none."""
+    if not isinstance(x, Sum):
+        return x.func(*(_value(part, laws) for part in x.args))
+    # In a sum of means the index coincides with another place of its range, or with none.
     summand, index, low, high = _outermost(x)
-    # The free indices and numbers that stand for places, each with the size of its range.
-    parts = [
-        pair for part in summand.atoms(Indexed) for pair in zip(part.indices, part.base.ranges, strict=True)
-    ]
-    for left, first, right, second in (part.args for part in summand.atoms(Dot)):
-        parts += [(first, left.ranges[0]), (second, right.ranges[0])]
     free = free_indices(summand)
-    places = {(place, size) for place, size in parts if place in free or place.is_Integer}
+    places = set()
+    for part in _opened(summand).atoms(Indexed):
+        at = zip(part.indices, part.base.ranges, strict=True)
+        places |= {(place, size) for place, size in at if place in free or place.is_Integer}
     others = [place for place, size in places if size == high and place != index]
     elsewhere = _value(summand, laws)
     whole_range = low == 1 and all(size == high for place, size in places if place == index)
@@ -106,6 +99,11 @@ def _sum_of_means(x: Sum, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     # Means of equal indices are other numbers, as E q⁴ is not (E q²)²; these places are counted apart.
     equal = [_value(_apart(summand.xreplace({index: place}), []), laws) for place in others]
     return (high - len(others)) * elsewhere + sum(equal, S.Zero)
+
+
+def _opened(x: Any) -> Any:
+    """Return an expression with scores written as sums over components."""
+    return x.replace(lambda part: isinstance(part, Dot), lambda part: part.definition)
 
 
 def _outermost(x: Sum) -> tuple[Any, Any, Any, Any]:
@@ -146,7 +144,7 @@ def _is_part(x: Any) -> bool:
     """Return whether something is a factor by itself; given numbers and their sums are coefficients."""
     if isinstance(x, Sum):
         return any(map(_is_part, preorder_traversal(x.function)))
-    return isinstance(x, Dot | Indexed) and not (isinstance(x, Indexed) and isinstance(x.base, Given))
+    return isinstance(x, Indexed) and not isinstance(x.base, Given)
 
 
 def _terms(x: Expr) -> Iterator[_Term]:
@@ -159,8 +157,9 @@ def _terms(x: Expr) -> Iterator[_Term]:
         # Of a name without the key, the largest would be the name itself.
         if isinstance(part, BINDERS) and any(map(_is_part, preorder_traversal(part))):
             raise PolynomialError(f"{part} is of all keys at once")
-        return part.func(*map(opened, part.args)) if part.has(Dot, Sum, Indexed) else part
+        return part.func(*map(opened, part.args)) if part.has(Sum, Indexed) else part
 
+    x = _opened(x)
     if not any(map(_is_part, preorder_traversal(x))):
         yield _Term(x)
         return
@@ -173,17 +172,13 @@ def _terms(x: Expr) -> Iterator[_Term]:
 def _part(part: Any) -> Iterator[_Term]:
     if isinstance(part, Indexed):
         yield _Term(entries=((part.base, part.indices),))
-    elif isinstance(part, Dot):
-        left, first, right, second = part.args
-        index = Dummy("i")
-        yield _Term(S.One, ((index, part.size),), ((left, (first, index)), (right, (second, index))))
-    else:
-        inner, index, low, high = _outermost(part)
-        own = Dummy(index.name, positive=True, integer=True)
-        if low != 1:
-            raise NotDerived(f"{part}: only sums from 1 of components and scores have a value")
-        for term in _terms(inner.xreplace({index: own})):
-            yield _times(_Term(bound=((own, high),)), term)
+        return
+    inner, index, low, high = _outermost(part)
+    own = Dummy(index.name, positive=True, integer=True)
+    if low != 1:
+        raise NotDerived(f"{part}: only sums from 1 of components and scores have a value")
+    for term in _terms(inner.xreplace({index: own})):
+        yield _times(_Term(bound=((own, high),)), term)
 
 
 def _total(term: _Term, moments: _Moments) -> Any:
@@ -240,26 +235,25 @@ class _Moments:
         back = {generator.as_expr(): value for value, generator in self.names.items()}
         return self._sum(entries, bound).as_expr().xreplace(back)
 
-    def _raw(self, base: Any, order: int) -> Any:
-        """Return a moment.
-
-        Raises:
-            MomentMissing: it is not given, or does not exist.
-        """
-        law = self.laws[base]
-        if order >= len(law.raw):
-            raise MomentMissing(f"moment {order} of components with {law.words} is not given; assume it")
-        value = sympify(law.raw[order])
-        if value.is_finite is False or value is S.NaN:
-            raise MomentMissing(f"{law.words}: there is no moment of order {order}")
-        return self._in_ring(value)
-
     def _in_ring(self, value: Any) -> Any:
         return self.names[value] if value in self.names else self._unit * QQ(value.p, value.q)
 
     def _product(self, counts: Counter[Entry]) -> Any:
-        """Π E x^power over different components."""
-        return math.prod((self._raw(base, power) for (base, _), power in counts.items()), start=self._unit)
+        """Return Π E x^power over different components.
+
+        Raises:
+            MomentMissing: a moment is not given, or does not exist.
+        """
+        product = self._unit
+        for (base, _), order in counts.items():
+            law = self.laws[base]
+            if order >= len(law.raw):
+                raise MomentMissing(f"moment {order} of components with {law.words} is not given; assume it")
+            value = sympify(law.raw[order])
+            if value.is_finite is False or value is S.NaN:
+                raise MomentMissing(f"{law.words}: there is no moment of order {order}")
+            product = product * self._in_ring(value)
+        return product
 
     def _sum(self, entries: tuple[Entry, ...], bound: dict[Any, Any]) -> Any:
         """Sum over the indices of the range that has most of them at once, over all others one by one."""
@@ -375,22 +369,19 @@ def _given(x: Any, laws: Laws) -> Expr:
         families = set(everything)
     if not families:
         return E(x)
-    # A score with a given side is opened, so that what is averaged of it stands by itself.
-    opened = x.replace(
-        lambda part: isinstance(part, Dot) and not families.isdisjoint(part.args),
-        lambda part: as_entry(part) if families >= set(part.args[::2]) else part.definition,
-    )
+
+    def apart(score: Any) -> Any:
+        """Return a score with a given side opened, so that what is averaged of it stands by itself."""
+        left, first, right, second = score.args
+        if left == right or not families >= {left, right}:
+            return score.definition
+        # Given on both sides it is the entry of a row: what holds of any rows holds of those of vectors.
+        return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
+
+    opened = x.replace(lambda part: isinstance(part, Dot) and not families.isdisjoint(part.args), apart)
     families |= families_of(opened) - everything
     given = {family: Given(family.label, *family.ranges) for family in families}
     return _Over(E(opened.replace(_is_of(families), lambda part: given[part.base][part.indices])))
-
-
-def as_entry(score: Any) -> Any:
-    """Return a score as the entry of a row: a line that holds of any rows holds of those of vectors."""
-    left, first, right, second = score.args
-    if left == right:
-        return score.definition
-    return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
 
 
 def _is_of(families: Any) -> Any:
