@@ -35,8 +35,12 @@ def test_an_integral_by_its_primitive() -> None:
     )
 
 
-def test_an_integral_of_what_turns_at_a_zero() -> None:
-    """Positive scores alone count in the mean of what is cut at 0."""
+def test_a_closed_form_to_thirty_digits() -> None:
+    """Basset's integral, and what is cut at 0; a constant that is off is refused."""
+    mixed = MIXED.subs(x, z)
+    numerically().decide(Integral(mixed, (w, 0, oo)), DENSITY, "=")
+    off = DENSITY * (1 + Rational(1, 10**28))
+    assert "at d_k" in refused(numerically(), Integral(mixed, (w, 0, oo)), off)
     normal, above = exp(-(y**2) / 2) / sqrt(2 * pi), exp(sigma * y) - 1
     kept = Integral(Max(above, 0) * normal, (y, -oo, oo))
     numerically().decide(kept, Integral(above * normal, (y, 0, oo)), "=")
@@ -74,15 +78,6 @@ def test_conditions_of_sympy_have_to_be_given() -> None:
     check = integral(given=(p > 0,))
     check.decide(power, gamma(p), "=")
     assert check.assumes
-
-
-def test_a_closed_form_to_thirty_digits() -> None:
-    """An integral for a Bessel function, for every dimension tried; a constant that is off is refused."""
-    mixed = MIXED.subs(x, z)
-    numerically().decide(Integral(mixed, (w, 0, oo)), DENSITY, "=")
-    assert "at d_k" in refused(
-        numerically(), Integral(mixed, (w, 0, oo)), DENSITY * (1 + Rational(1, 10**28))
-    )
 
 
 def test_a_leading_term_is_no_equal() -> None:
@@ -140,10 +135,7 @@ def test_a_limit_between_two_bounds_with_means() -> None:
     check = between(Chain(largest, Line(largest - 1 / t, "below", at_least(1 / t), "≥")), upper)
     check.decide(Limit(largest, t, oo), largest, "=")
     assert "tends to" in refused(check, Limit(largest, t, oo), 2 * largest)
-
-
-def test_a_limit_between_two_bounds_assumes_and_cites_what_they_do() -> None:
-    """All but what holds in the end anyway."""
+    # It assumes what the bounds do, but for what holds in the end anyway, and cites it.
     shifted, few = cited("change of measure", laws=NORMAL_ROWS), integral(given=(sigma < 2, n > 3))
     lower, upper = (
         Chain(1, Line(n, "lower", few, "≤"), given=(n > 3,)),

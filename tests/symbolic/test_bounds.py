@@ -116,10 +116,7 @@ def _larger(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @settings(max_examples=80, deadline=None)
-@drawn(
-    st.recursive(LEAVES, _larger, max_leaves=6),
-    st.lists(st.floats(0.001, 0.999), min_size=8, max_size=8),
-)
+@drawn(st.recursive(LEAVES, _larger, max_leaves=6), st.lists(st.floats(0.001, 0.999), min_size=8, max_size=8))
 def test_what_is_visible_is_so(expression: Any, draws: list[float]) -> None:
     """Whatever is said to be not negative, or positive, is so at any point."""
     signs = Signs()
@@ -164,10 +161,7 @@ def test_a_bound_is_put_in_under_means_and_sums() -> None:
     falling = earlier(tangent(), at={u: w, Z: 1})
     falling.decide(Integral(1 - c * w, (w, 0, 1)), Integral(1 / (1 + c * w), (w, 0, 1)), "≤")
     assert "gives ≤" in refused(check, E(over_keys(before)), E(over_keys(after)), "≥")
-
-
-def test_values_are_such_as_their_symbols_are() -> None:
-    """What was shown for positive numbers is not put in for any number."""
+    # What was shown for positive numbers is not put in for any number.
     check = earlier(tangent(), at={Z: row, u: 1, c: 1})
     assert "Z is positive" in refused(check, 1 / row - 1 / row**2, 1 / (row + 1), "≤")
 
@@ -187,10 +181,7 @@ def test_a_bound_is_put_in_where_the_slope_is_visible() -> None:
     assert "one way" in refused(check, cos(7 * small), cos(7), "≤")
     assert refused(check, small**2 - small, S.Zero, "≤")
     assert "gives ≤" in refused(check, small, S.One, "<")
-
-
-def test_a_backward_integral_turns_no_bound_silently() -> None:
-    """From high to low an integral has the other sign."""
+    # From high to low an integral has the other sign.
     inside = Chain(w * exp(-w), Line(w, "below 1", at_most(w * (1 - exp(-w))), "≤"))
     earlier(inside).decide(Integral(w * exp(-w), (w, 0, 1)), Integral(w, (w, 0, 1)), "≤")
     assert refused(earlier(inside), Integral(w * exp(-w), (w, 1, 0)), Integral(w, (w, 1, 0)), "≤")
@@ -223,10 +214,7 @@ def test_a_chain_holds_for_all_that_the_line_runs_over() -> None:
     line = [(Integral(x * exp(-x), (x, low, 1)), Integral(x, (x, low, 1))) for low in (0, -1)]
     earlier(half).decide(*line[0], "≤")
     assert "other x" in refused(earlier(half), *line[1], "≤")
-
-
-def test_a_chain_that_does_not_hold_is_put_in_nowhere() -> None:
-    """A line rests on what was derived."""
+    # A line rests on what was derived.
     wrong = Chain(x, Line(x - 1, "wrong", at_most(-S.One), "≤"))
     assert "its line 1" in refused(earlier(wrong), x, x - 1, "≤")
 
@@ -238,10 +226,7 @@ def test_conditions_of_a_chain_hold_where_it_is_put_in() -> None:
     earlier(many, at={n: d + 2}).decide(d + 2, S(2), "≥")
     assert "state" in refused(earlier(many, at={n: d}), d, S(2), "≥")
     earlier(many, at={n: d}, given=(d > 2,)).decide(d, S(2), "≥")
-
-
-def test_conditions_of_a_chain_are_those_at_the_values() -> None:
-    """What a chain needs of n says nothing of the n of a line into which it is put at another number."""
+    # What a chain needs of n says nothing of the n of a line into which it is put at another number.
     many = Chain(x, Line(x + n - 2, "more", at_most(n - 2, given=(n > 2,)), "≤"), given=(n > 2,))
     check = earlier(many, at={n: d}, given=(d > 2,))
     assert "one way" in refused(check, (n - 2) * x, (n - 2) * (x + d - 2), "≤")

@@ -7,38 +7,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 from sympy import Abs, Expr, IndexedBase, Integer, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan
-from sympy import simplify, sqrt, symbols
+from sympy import simplify, sqrt
 
+from tests.symbolic.lines import FOUR, kappa_k, kappa_q
 from verify.errors import ClaimError
 from verify.symbolic.checks import derive
 from verify.symbolic.calculus import NotDerived, expected
-from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, Cov, Dot, E
-from verify.symbolic.vocabulary import (
-    Family,
-    Largest,
-    Law,
-    Quantile,
-    Var,
-    a,
-    b,
-    d,
-    i,
-    j,
-    k,
-    l,
-    mu_k,
-    mu_q,
-    n,
-    normal,
-)
+from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, Cov, Dot, E
+from verify.symbolic.vocabulary import Family, Largest, Law, Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q
+from verify.symbolic.vocabulary import n, normal
 from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma_k, sigma_q, v
 
 N = Symbol("N", integer=True, positive=True)
-kappa_q, kappa_k, skew_q, skew_k = symbols("kappa_q kappa_k gamma_q gamma_k", real=True)
-FOUR = {
-    q: Law("mean 0, variance 1 and kurtosis κ_q", (S.One, S.Zero, S.One, skew_q, kappa_q)),
-    k: Law("mean 0, variance 1 and kurtosis κ_k", (S.One, S.Zero, S.One, skew_k, kappa_k)),
-}
 mu = Symbol("mu", real=True)
 
 
@@ -55,17 +35,12 @@ mu = Symbol("mu", real=True)
         (E(score**8), NORMAL_COMPONENTS, 105 * d * (d + 2) * (d + 4) * (d + 6)),
         (Sum(Var(q[a, i] * k[j, i]), (i, 1, d)), STANDARD, d),
         (E(E(score**2) * score**2), STANDARD, d**2),
-        (E(Sum(q[a, i], (i, 1, 64)) ** 2), {q: CENTRED[q]}, None),
         (Sum(E(k[1, i] * k[j, i]), (j, 1, n)), GENERAL, n * mu_k**2 + sigma_k**2),
     ],
 )
-def test_values_hold_for_every_size(expression: Expr, laws: dict[Family, Law], value: Expr | None) -> None:
+def test_values_hold_for_every_size(expression: Expr, laws: dict[Family, Law], value: Expr) -> None:
     """Means, variances, kurtoses and estimators of the first two chapters have their published values."""
-    if value is None:
-        with pytest.raises(NotDerived, match="ends at 64, and the range of q at d_k"):
-            expected(expression, laws)
-    else:
-        assert expand((expected(expression, laws) - value).simplify()) == 0
+    assert expand((expected(expression, laws) - value).simplify()) == 0
 
 
 def by_outcomes(sums: list[tuple[int, int]], points: list[tuple[Fraction, Fraction]], size: int) -> Fraction:
@@ -123,11 +98,6 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
     [
         (E(Largest(score, j)), STANDARD, r"E\(Largest\(Dot\(q, a, k, j\), j\)\) is no mean of a polynomial"),
         (E(Abs(score)), STANDARD, r"E\(Abs\(Dot\(q, a, k, j\)\)\) is no mean of a polynomial"),
-        (
-            E(over_keys(Abs(score))),
-            STANDARD,
-            r"E\(Sum\(Abs\(Dot\(q, a, k, j\)\), \(j, 1, n\)\)\) is no mean of",
-        ),
         (E(score**4), STANDARD, "moment 4 of components with mean 0 and variance 1 is not given"),
         (
             E(score**3),
@@ -143,11 +113,6 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
         (E(Sum(q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of q at d_k"),
         (Sum(E(k[j, i] * k[l, i]), (l, 2, n)), STANDARD, "has means of several places"),
         (E(KroneckerDelta(j, l) * score), STANDARD, "Kronecker delta"),
-        (
-            E(q[a, i] ** 3 * k[j, i]),
-            STANDARD,
-            "moment 3 of components with mean 0 and variance 1 is not given",
-        ),
     ],
 )
 def test_what_is_missing_is_named(expression: Expr, laws: dict[Family, Law], missing: str) -> None:
@@ -158,25 +123,12 @@ def test_what_is_missing_is_named(expression: Expr, laws: dict[Family, Law], mis
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("expression", "laws", "lines"),
-    [
-        (Var(score), STANDARD, 3),
-        (Var(score), GENERAL, 3),
-        (E(score**4) / Var(score) ** 2, FOUR, 3),
-    ],
-)
-def test_an_automatic_chain_is_short_and_checked(
-    expression: Expr, laws: dict[Family, Law], lines: int
-) -> None:
+def test_an_automatic_chain_is_short_and_checked() -> None:
     """A chain that is written for a question ends at its value, and its checks accept each line."""
-    chain = derive(expression, laws)
-    assert len(chain.lines) == lines
-    assert chain.end == expected(expression, laws)
-    before = chain.start
-    for line in chain.lines:
-        line.check.decide(before, line.expression, "=")
-        before = line.expression
+    for expression, laws in ((Var(score), GENERAL), (E(score**4) / Var(score) ** 2, FOUR)):
+        chain = derive(expression, laws)
+        assert [line.problem for line in chain.checked] == ["", "", ""]
+        assert chain.end == expected(expression, laws)
 
 
 @pytest.mark.parametrize("sizes", [{n: 3}, {n: 5}])

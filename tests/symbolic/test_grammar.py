@@ -54,10 +54,16 @@ MEANINGS: list[tuple[str, Any]] = [
 ]
 
 
+PRINTED_OTHERWISE = ("quantile(q·k, 0.95)", "E(sum(p*sum(p^2)))", "E(q_i^4)")
+"""Questions that the terminal shows with an index."""
+
+
 @pytest.mark.parametrize(("text", "meaning"), MEANINGS)
 def test_question_means_an_expression(text: str, meaning: Expr) -> None:
-    """A question is read as the expression that a claim would write."""
+    """A question is read as the expression that a claim would write, and once more as it is printed."""
     assert parse(text) == meaning
+    if text not in PRINTED_OTHERWISE:
+        assert parse(plain(meaning)) == meaning
 
 
 def test_kurtosis_and_skewness_are_of_the_standardized() -> None:
@@ -93,16 +99,6 @@ def test_what_the_terminal_prints_is_read_as_the_same(inner: str) -> None:
     except QuestionError:  # it divides by 0
         return
     assert parse(plain(expression)) == expression
-
-
-PRINTED_OTHERWISE = ("quantile(q·k, 0.95)", "E(sum(p*sum(p^2)))", "E(q_i^4)")
-"""Questions that the terminal shows with an index."""
-
-
-@pytest.mark.parametrize("text", [text for text, _ in MEANINGS if text not in PRINTED_OTHERWISE])
-def test_printed_questions_are_read_again(text: str) -> None:
-    """The printed form of every question above has the same meaning."""
-    assert parse(plain(parse(text))) == parse(text)
 
 
 MISTAKES = [
@@ -149,18 +145,15 @@ def test_questions_are_one_short_line(text: str) -> None:
         parse(text)
 
 
-def assert_is_marked(message: str) -> None:
-    """Assert that a message ends with a mark."""
-    assert message.endswith("^")
-
-
 @given(st.text("EVarpqk·d_n0123()[]|+-*/^², .√Σ", max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """No text leads to another error than the one that says what is wrong with it."""
+    meaning, refused = S.Zero, ""
     try:
-        assert parse(text).has(E, Var)
+        meaning = parse(text)
     except QuestionError as error:
-        assert_is_marked(str(error))
+        refused = str(error)
+    assert meaning.has(E, Var) or refused.endswith("^")
 
 
 @pytest.mark.parametrize(
@@ -182,13 +175,10 @@ def test_formulas_have_sizes_only(text: str, formula: Expr) -> None:
     ("text", "problem"),
     [
         ("x + 1", "a formula has d_k and n only, not x"),
-        ("m*d", "a formula has d_k and n only, not m"),
         ("E(q·k)", "a formula has d_k and n only, not E"),
-        ("q·k", "a formula has d_k and n only, not q·k"),
         ("|q|", r"a formula has d_k and n only, not \|q\|"),
         ("d/0", "this divides by 0"),
         ("sqrt(-2)", "a root of a negative number"),
-        ("", "something is missing"),
     ],
 )
 def test_formulas_with_other_symbols_are_refused(text: str, problem: str) -> None:

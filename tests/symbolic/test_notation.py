@@ -77,18 +77,12 @@ def test_formulas_on_their_own_have_fractions_and_those_in_text_strokes() -> Non
     assert notation.in_line(Var(scaled)) == r"\operatorname{Var}(q\cdot k/\sqrt{d_k})"
 
 
-def test_report_draws_every_formula() -> None:
-    """The report's renderer reads all LaTeX that is printed, displayed and in text."""
-    formulas = Formulas()
+def test_report_and_figures_set_every_formula() -> None:
+    """The report's renderer reads all LaTeX that is printed, Matplotlib all that stands in text."""
+    formulas, parser = Formulas(), MathTextParser("path")
     for expression, _ in PLAIN:
         assert formulas.display(notation.latex(expression)).mathml
         assert formulas.inline(notation.in_line(expression)).mathml
-
-
-def test_figures_set_every_formula() -> None:
-    """Labels of figures, which Matplotlib sets, may hold any formula that stands in text."""
-    parser = MathTextParser("path")
-    for expression, _ in PLAIN:
         assert parser.parse(readable(f"${notation.in_line(expression)}$")).width > 0
 
 

@@ -12,16 +12,8 @@ from scipy import integrate, special, stats
 
 from tests.strategies import examples
 from verify.montecarlo.softmax import softmax
-from verify.symbolic.row_integrals import of_lengths
-from verify.symbolic.row_integrals import (
-    Approximation,
-    mean_beside_sink,
-    mean_largest,
-    mean_largest_weight,
-    mean_log_total,
-    mean_product,
-    over_lengths,
-)
+from verify.symbolic.row_integrals import Approximation, mean_beside_sink, mean_largest, mean_largest_weight
+from verify.symbolic.row_integrals import mean_log_total, mean_product, of_lengths, over_lengths
 
 KEYS = st.integers(2, 10**6)
 DEVIATIONS = st.floats(0.1, 32.0)
