@@ -17,9 +17,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from sympy import Abs, Expr, ImmutableMatrix, Integer, Rational, S, Sum, exp, gamma, log, pi, sqrt
+from sympy import Abs, Add, Expr, ImmutableMatrix, Integer, Rational, S, Sum, binomial, exp, gamma, log, pi
 from sympy import E as EULER
-from sympy import sympify
+from sympy import sqrt, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.symbolic import vocabulary as of
@@ -73,11 +73,10 @@ _CONSTANTS = {"d_k": of.d, "d": of.d, "n": of.n, "pi": pi, "π": pi, "e": EULER}
 
 
 def _standardized(x: Any, order: int) -> Any:
-    """Return the mean of the standardized x to the power 3 or 4, by raw moments."""
-    mean = E(x)
-    central = {3: E(x**3) - 3 * mean * E(x**2) + 2 * mean**3}
-    central[4] = E(x**4) - 4 * mean * E(x**3) + 6 * mean**2 * E(x**2) - 3 * mean**4
-    return central[order] / Var(x) ** Rational(order, 2)
+    """Return the mean of the standardized x to some power, by the binomial theorem, in raw moments."""
+    raw = [S.One, *(E(x**power) for power in range(1, order + 1))]
+    terms = (binomial(order, power) * raw[power] * (-E(x)) ** (order - power) for power in range(order + 1))
+    return Add(*terms) / Var(x) ** Rational(order, 2)
 
 
 _MEANS: Mapping[str, tuple[int, Callable[..., Any]]] = {
@@ -101,18 +100,6 @@ _BINDERS: Mapping[str, Callable[[Any, Index], Any]] = {
 }
 """Functions that run over all keys."""
 
-
-def _weights(scores: Any) -> Any:
-    """Return the weights of a list of scores."""
-    powers = scores.applyfunc(exp)
-    return powers / sum(powers)
-
-
-_LISTS: Mapping[str, Callable[[Any], Any]] = {
-    "softmax": _weights,
-    **dict.fromkeys(("H", "entropy"), lambda scores: -sum(p * log(p) for p in _weights(scores))),
-}
-"""Functions of a list of numbers; of the list that softmax makes, a second argument picks a number."""
 
 _FORMULA = (*_PLAIN, *_CONSTANTS)
 _VECTORS = ("q_i", "k_i", "q·k", "|q|", "|k|", "cos(q,k)")
@@ -294,21 +281,13 @@ class _Reader:
             self.fail(f"{self._next.text} means nothing here", self._next)
 
     def _number_of(self, value: Any, token: _Token) -> Any:
-        """Return a value that is no list."""
         if isinstance(value, ImmutableMatrix):
             self.fail(f"{token.text} is of one number, not of a list", token)
         return value
 
-    def _random(self, token: _Token, value: Any) -> Any:
-        if not self._averaged:
-            problem = f"{token.text} is random, and stands outside a mean; write E(…) or Var(…) around it"
-            self.fail(problem, token)
-        return value
-
     def _arguments(self, token: _Token, numbers: Sequence[int] = (1,)) -> list[Any]:
-        opening = self._take("(", "[")
-        if opening is None:
-            self.fail(f"{token.text} needs a bracket: {token.text}(…)", token)
+        bracket = f"{token.text} needs a bracket: {token.text}(…)"
+        opening = self._take("(", "[") or self.fail(bracket, token)
         return self._inside(opening, numbers, token.text)
 
     def _named(self, token: _Token) -> Any:
@@ -337,6 +316,9 @@ class _Reader:
             return self._mean(token)
         if name == "softmax" or (name in _BINDERS and (name != "H" or is_called)):
             return self._over_keys(token, name)
+        if not self._averaged:
+            problem = f"{token.text} is random, and stands outside a mean; write E(…) or Var(…) around it"
+            self.fail(problem, token)
         key = of.l if "_l" in token.text else self._keys[-1]
         score = of.score_of(of.b if "_b" in token.text else of.a, key)
         scores = score / sqrt(of.d) if name.endswith("_scaled") else score
@@ -349,13 +331,12 @@ class _Reader:
             "|k|": sqrt(Dot(of.k, key, of.k, key)),
         }
         meanings["cos(q,k)"] = score / (meanings["|q|"] * meanings["|k|"])
-        return self._random(token, meanings.get(name.removesuffix("_scaled"), score))
+        return meanings.get(name.removesuffix("_scaled"), score)
 
     def _mean(self, token: _Token) -> Any:
         if self._averaged:
-            self.fail(
-                f"{token.text} stands within another mean; all that is drawn is averaged at once", token
-            )
+            problem = f"{token.text} stands within another mean; all that is drawn is averaged at once"
+            self.fail(problem, token)
         self._averaged = True
         if token.text == "P":
             opening = self._take("(", "[")
@@ -388,13 +369,16 @@ class _Reader:
             is_called = name not in ("sum", "max") or self._next.text in ("(", "[")
             parts = self._arguments(token) if is_called else [self._product()]
             self._keys.pop()
-        if isinstance(parts[0], ImmutableMatrix) and name in _LISTS:
-            numbers, *at = parts
-            result = _LISTS[name](numbers)
-            if at and not (at[0].is_Integer and 1 <= at[0] <= len(numbers)):
-                problem = f"there are {len(numbers)} numbers; the second argument is one of their places"
+        if isinstance(parts[0], ImmutableMatrix) and name in ("softmax", "H", "entropy"):
+            powers, count = parts[0].applyfunc(exp), len(parts[0])
+            weights = powers / sum(powers)
+            if name != "softmax":
+                return -sum(p * log(p) for p in weights)
+            # Of the list that softmax makes a second argument picks a number.
+            if parts[1:] and not (parts[1].is_Integer and 1 <= parts[1] <= count):
+                problem = f"there are {count} numbers; the second argument is one of their places"
                 self.fail(problem, token)
-            return result[int(at[0]) - 1] if at else result
+            return weights[int(parts[1]) - 1] if parts[1:] else weights
         self._number_of(parts[0], token)
         if len(parts) > 1:
             self.fail("softmax holds one expression, not 2", token)
