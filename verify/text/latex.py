@@ -185,7 +185,11 @@ def _on_one_line(latex: str) -> str:
     ):
         parts[0] = above
     rest = _on_one_line(latex[end:])
-    return latex[: fraction.start()] + "/".join(parts) + " " * rest[:1].isalnum() + rest
+    written = "/".join(parts) + " " * rest[:1].isalnum()
+    # A sum after a stroke would seem to stand below it.
+    if re.match(r"\s*\\(?:sum|prod|int)(?![a-z])", rest):
+        written = f"({written})"
+    return latex[: fraction.start()] + written + rest
 
 
 def _argument(latex: str, start: int) -> tuple[str, int]:
