@@ -32,6 +32,8 @@ MEANINGS: list[tuple[str, Any]] = [
     ("E(max_j q·k_j)", E(Largest(score, j))),
     ("log(n) - E(H)", log(n) - E(Entropy(score, j))),
     ("E(H_scaled)", E(Entropy(scaled, j))),
+    ("mean(H(p_scaled))", E(Entropy(scaled, j))),
+    ("corr(q·k_j, q·k_l)", Cov(score, score_of(a, l)) / sqrt(Var(score) * Var(score_of(a, l)))),
     ("E[H(q·k/√d_k)]", E(Entropy(scaled, j))),
     ("E(logsumexp(q·k))", E(LogSumExp(score, j))),
     ("E(log(sum(exp(q·k))))", E(LogSumExp(score, j))),
@@ -103,6 +105,7 @@ def test_what_the_terminal_prints_is_read_as_the_same(inner: str) -> None:
 
 MISTAKES = [
     ("Var(q·m)", 4, "q is a vector: write q·k, |q| or q_i"),
+    ("Var(q·k) = d_k", 9, "ask for the quantity alone, and give a formula to be tested as --against"),
     ("Vaar(q·k)", 0, "no function 'Vaar'; did you mean 'Var'?"),
     ("E(score)/1e9992", 9, "a number is at most 1e300"),
     ("E(score", 1, "this bracket is not closed"),

@@ -48,8 +48,8 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
     max(...) it stands for the weights of all keys. Their entropies are H and H_scaled. The sizes are d_k and
     n, the number of keys.
 
-    Anything random must stand inside E, Var, Cov, P(x > y), median, quantile(x, 0.95), kurtosis, skewness or
-    sd. There are also sqrt, log, exp, abs, |x|, ^ and ².
+    Anything random must stand inside E, Var, sd, Cov, corr, P(x > y), median, quantile(x, 0.95), kurtosis or
+    skewness. There are also sqrt, log, exp, abs, |x|, ^ and ².
 
     The exit status is 0 if what is derived and what is measured agree, 1 if not, and 3 if that is undecided
     or nothing is derived.

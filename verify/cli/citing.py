@@ -46,7 +46,8 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 
     record, site = _present(results), configuration().site
     listed = chosen(record, [_as_key(record, name) for name in names])
-    width = max((len(value.key) for value in listed), default=0)
+    # A terminal has half a line for keys; a longer key pushes its text to the right.
+    width = min(40, max((len(value.key) for value in listed), default=0))
     for value in listed:
         page = f"  {address_on_site(site, value.key)}" if site and isinstance(record, RunRecord) else ""
         tell(f"{value.key:<{width}}  {value.text}{page}")

@@ -83,7 +83,9 @@ _MEANS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "E": (1, E),
     "Var": (1, Var),
     "Cov": (2, Cov),
-    "sd": (1, lambda x: sqrt(Var(x))),
+    "mean": (1, E),
+    "corr": (2, lambda x, y: Cov(x, y) / sqrt(Var(x) * Var(y))),
+    **dict.fromkeys(("sd", "std"), (1, lambda x: sqrt(Var(x)))),
     "median": (1, lambda x: Quantile(x, S.Half)),
     "quantile": (2, Quantile),
     "kurtosis": (1, lambda x: _standardized(x, 4)),
@@ -161,6 +163,8 @@ class _Reader:
             raise QuestionError(f"an expression is one line of at most {_LONGEST} characters")
         for piece in _TOKEN.finditer(text):
             token = _Token(str(piece.lastgroup), _SIGNS.get(piece[0], piece[0]), piece.start())
+            if token.text in ("=", "≤", "≥") and known is _QUESTION and not lists:
+                self.fail("ask for the quantity alone, and give a formula to be tested as --against", token)
             if token.kind == "other":
                 self.fail(f"{token.text} means nothing here", token)
             if token.kind != "space":
@@ -384,4 +388,7 @@ class _Reader:
             self.fail("softmax holds one expression, not 2", token)
         if key not in of.free_indices(parts[0]):
             self.fail(f"nothing in {token.text} depends on the key", token)
+        if name in ("H", "entropy") and isinstance(parts[0], Softmax):
+            # Of weights it is the entropy of these, and not of weights that are made of them once more.
+            return Entropy(parts[0].args[0], key)
         return (Softmax if name == "softmax" else _BINDERS[name])(parts[0], key)
