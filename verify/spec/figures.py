@@ -122,8 +122,7 @@ def described(figure: Figure) -> str:
     axes = f"{_sentence(figure.y.label)}, against {plain(figure.x.label)}, {span}"
     sentences = [axes + scales.get((figure.x.scale, figure.y.scale), "")]
     for layer in figure.layers:
-        name = layer.label or _ROLES[layer.role]
-        sentences += [f"{_sentence(name)}: {_course(layer)}"]
+        sentences += [f"{_sentence(layer.label or _ROLES[layer.role])}: {_course(layer)}"]
     return ". ".join(sentences) + "."
 
 

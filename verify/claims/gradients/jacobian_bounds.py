@@ -104,8 +104,7 @@ def experiment(derived: Derivation) -> Items:
     for keys, (name, times) in product((3, 128), leads.items()):
         at = {"keys": keys, "t": int(times.subs(n, keys))}
         check, value = f"one-ahead-n{keys}-{name}", norm.subs({n: keys, t: at["t"]})
-        scores = np.where(np.arange(keys) == 0, math.log(at["t"]), 0.0)
-        given = complex_step(softmax, scores), 2
+        given = complex_step(softmax, np.where(np.arange(keys) == 0, math.log(at["t"]), 0.0)), 2
         yield Computed(check, what, np.linalg.norm, given, equals=value, settings=at, allowance=ROUNDING)
     says, equal = "larger scores always make the Jacobian smaller", norm.subs({n: 3, t: 1})
     yield Wrong("falls-with-the-scores", of="one-ahead-n3-most", at_most=equal, says=says)

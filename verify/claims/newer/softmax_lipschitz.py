@@ -18,8 +18,7 @@ OTHERS = 1 - KroneckerDelta(j, l)
 
 def derive() -> Chains:
     def row_of(own: Expr) -> Expr:
-        other = Softmax(own.args[0].subs(j, l), l)
-        return own * (1 - own) + over_keys(OTHERS * own * other, l)
+        return own * (1 - own) + over_keys(OTHERS * own * Softmax(own.args[0].subs(j, l), l), l)
 
     square, total = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
     row = Chain(row_of(p), title="The absolute values of a row of the Jacobian")

@@ -16,7 +16,6 @@ c, first, second = Symbol("c", positive=True), s[a, j], s[a, l]
 
 def derive() -> tuple[Chain, ...]:
     leaves = "a positive factor leaves the sign of the difference"
-    order = Chain(sign(c * first - c * second)).then(sign(first - second), leaves, algebra)
     ratio, title = log(Softmax(first, j) / Softmax(second, l)), "What the softmax makes of two scores"
     odds = Chain(ratio, name="odds", title=title, defines="the logarithm of the ratio of two weights")
     odds = odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
@@ -27,7 +26,7 @@ def derive() -> tuple[Chain, ...]:
         (given_query, "given the query, the score is normal", of_normals("normal combination")),
         (lengths, "the squared length of the query is chi-square", of_normals("chi-square")),
     )
-    return order, odds, beyond
+    return Chain(sign(c * first - c * second)).then(sign(first - second), leaves, algebra), odds, beyond
 
 
 def scores(keys: int = MOST) -> Array:
