@@ -104,12 +104,16 @@ def _causal(queries: int, keys: int, shift: int = 0) -> Any:
 
 RNG = np.random.default_rng(11)
 BIAS, BIASES = RNG.standard_normal((1, HEADS, 24, 24)), RNG.standard_normal((1, 2, 24, 24))
-SINK = np.array([2.0])
 SEEN = RNG.random((1, 1, 24, 24)) < 0.7
 SEEN[..., :4] = True
 HIDES = np.where(SEEN, 0.0, -np.inf)
+SINK = np.array([2.0])
+MASKED, BIASED, SUNK, CAUSAL = {"mask": SEEN}, {"bias": BIAS}, {"sink": SINK}, {"causal": True}
+"""What calls declare."""
+TWO: dict[str, Any] = {"heads": 2}
 CAP, MSCALE = 2.0, 0.1 * np.log(40) + 1
 YARN = "(0.1*log(40) + 1)**2/sqrt(d)"
+CAPPED, LARGE = {"softcap": CAP}, {"deviation": 3.0}
 T = 24
 
 
@@ -161,14 +165,14 @@ def _over(axis: int) -> Any:
     return lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=axis), v)
 
 
-def _of(change: Any) -> Any:
+def _of(change: Any, scale: float = C) -> Any:
     """Return attention of other arrays."""
-    return lambda a, q, k, v: a.attend(*change(q, k, v), C)
+    return lambda a, q, k, v: a.attend(*map(a.rounded, change(q, k, v)), scale)
 
 
-def _with(weigh: Any) -> Any:
+def _with(weigh: Any, scale: float = C) -> Any:
     """Return attention with other weights, made of scaled scores."""
-    return lambda a, q, k, v: a.mix(weigh(a, a.products(q, k, C)), v)
+    return lambda a, q, k, v: a.mix(weigh(a, a.products(q, k, scale)), v)
 
 
 def _then(change: Any) -> Any:
@@ -177,11 +181,7 @@ def _then(change: Any) -> Any:
 
 
 SCALES = (
-    _off(
-        "applied twice",
-        _scaled(lambda d: 1 / d),
-        fix="divide by √64, not 64: every score is 8 times too small",
-    ),
+    _off("applied twice", _scaled(lambda d: 1 / d), fix="by √64, not 64: every score is 8 times too small"),
     _off("default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
     _off("default 1/√d_k", _scaled(_root), {"d": 192}, intended=YARN),
     _off("divides where it should", _scaled(lambda d: _root(d) / MSCALE**2), {"d": 192}, intended=YARN),
@@ -190,9 +190,7 @@ SCALES = (
     _off("the scale is 0.0511", _scaled(lambda _: 0.0511), fix="divide by √64: every"),
     _slow_off("number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
     _slow_off("model's width", _scaled(lambda _: 768**-0.5), width=768),
-    _off(
-        "over the heads", _scaled(lambda _: 224**-0.5), {"d": 256, "heads": 16}, intended="1/16", width=3584
-    ),
+    _off("over the heads", _scaled(lambda _: 224**-0.5), {"d": 256, "heads": 16}, {}, "1/16", 3584),
     _off("all heads together", _scaled(lambda d: (4 * d) ** -0.5), {"heads": 4}),
     _slow_off("root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
     _off("default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5"),
@@ -208,91 +206,69 @@ SCALES = (
 )
 
 RECONSTRUCTIONS = (
-    _wrong(
-        "multiplied by the scale",
-        lambda a, q, k, v: a.mix(a.softmax(C * (a.products(q, k) + BIAS)), v),
-        declared={"bias": BIAS},
-    ),
+    _wrong("multiplied by the scale", _with(lambda a, s: a.softmax(C * (s + BIAS)), 1.0), declared=BIASED),
     _wrong("after the softmax", lambda a, q, k, v: C * a.attend(q, k, v, 1.0), {"deviation": 0.1}),
-    _wrong("soft-cap is lost", _scaled(_root), declared={"softcap": CAP}, options={"deviation": 3.0}),
-    _wrong(
-        "before the scale",
-        lambda a, q, k, v: a.mix(a.softmax(C * _capped(a, a.products(q, k))), v),
-        {"deviation": 3.0},
-        {"softcap": CAP},
-    ),
-    _slow(
-        "after bias and mask",
-        _with(lambda a, s: a.softmax(_capped(a, s + HIDES))),
-        declared={"softcap": CAP, "mask": SEEN},
-    ),
+    _wrong("soft-cap is lost", _scaled(_root), LARGE, CAPPED),
+    _wrong("before the scale", _with(lambda a, s: a.softmax(C * _capped(a, s)), 1.0), LARGE, CAPPED),
+    _slow("after bias and mask", _with(lambda a, s: a.softmax(_capped(a, s + HIDES))), {}, CAPPED | MASKED),
     _slow("soft-cap of 20", _with(lambda a, s: a.softmax(_capped(a, s, 20.0))), {"deviation": 8.0}),
-    _wrong("mask is not applied", _scaled(_root), declared={"mask": SEEN}),
-    _wrong("mask is not applied", _scaled(_root), declared={"causal": True}),
-    _slow("inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared={"mask": SEEN}),
-    _wrong("numbers 0 and 1", _added(1.0 * SEEN), declared={"mask": SEEN}),
-    _slow("transposed", _added(np.swapaxes(HIDES, -1, -2)), declared={"mask": SEEN}),
-    _wrong(
-        "after the softmax", _with(lambda a, s: np.where(SEEN, a.softmax(s), 0.0)), declared={"mask": SEEN}
-    ),
+    _wrong("mask is not applied", _scaled(_root), declared=MASKED),
+    _wrong("mask is not applied", _scaled(_root), declared=CAUSAL),
+    _slow("inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared=MASKED),
+    _wrong("numbers 0 and 1", _added(1.0 * SEEN), declared=MASKED),
+    _slow("transposed", _added(np.swapaxes(HIDES, -1, -2)), declared=MASKED),
+    _wrong("after the softmax", _with(lambda a, s: np.where(SEEN, a.softmax(s), 0.0)), declared=MASKED),
     _wrong("top left", _added(_causal(T, 40)), {"keys": 40}, {"mask": _causal(T, 40, 16) == 0}),
     _slow("bottom right", _added(_causal(T, 40, 16)), {"keys": 40}, {"causal": True}),
-    _slow("off by one", _added(_causal(T, T, 1)), declared={"causal": True}),
+    _slow("off by one", _added(_causal(T, T, 1)), declared=CAUSAL),
     _wrong("the mask is causal", _added(_causal(T, T))),
     _wrong("over the queries", _over(-2)),
-    _slow("over the heads", _over(1), {"heads": 2}),
+    _slow("over the heads", _over(1), TWO),
     _slow("over the sequences", _over(0), {"sequences": 2}),
     _wrong("twice", _with(lambda a, s: a.softmax(a.softmax(s))), {"deviation": 4.0}),
     _wrong("tiled", _of(lambda q, *kv: (q, *np.tile(kv, (1, 2, 1, 1)))), {"heads": 4, "key_heads": 2}),
-    _slow("bias is lost", _scaled(_root), declared={"bias": BIAS}),
-    _wrong("wrong sign", _added(-BIAS), declared={"bias": BIAS}),
-    _slow("bias is that of head", _added(np.roll(BIASES, 1, axis=1)), {"heads": 2}, {"bias": BIASES}),
-    _wrong("sink is lost", _scaled(_root), declared={"sink": SINK}),
-    _slow("sink is multiplied", lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C), declared={"sink": SINK}),
+    _slow("bias is lost", _scaled(_root), declared=BIASED),
+    _wrong("wrong sign", _added(-BIAS), declared=BIASED),
+    _slow("bias is that of head", _added(np.roll(BIASES, 1, axis=1)), TWO, {"bias": BIASES}),
+    _wrong("sink is lost", _scaled(_root), declared=SUNK),
+    _slow("sink is multiplied", lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C), declared=SUNK),
     _slow("sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))),
     _slow("values are reshaped", _of(lambda q, k, v: (q, k, _reshaped(v)))),
     _wrong("keys are reshaped", _of(lambda q, k, v: (q, _reshaped(k), v))),
-    _slow("output is reshaped", _then(_by_token), {"heads": 2}),
+    _slow("output is reshaped", _then(_by_token), TWO),
     _wrong("values are those of the token before", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=2)))),
     _slow("queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
     _wrong("keys are used as values", _of(lambda q, k, _: (q, k, k))),
-    _wrong(
-        "normalised",
-        lambda a, q, k, v: a.attend(a.rounded(_unit(q)), a.rounded(_unit(k)), v, 10.0),
-        intended="10",
-    ),
+    _wrong("normalised", _of(lambda q, k, v: (_unit(q), _unit(k), v), 10.0), intended="10"),
     _wrong(
         "ln n",
         lambda a, q, k, v: a.attend(q * np.log(np.arange(1, T + 1))[:, None], k, v, C, _causal(T, T)),
-        declared={"causal": True},
+        declared=CAUSAL,
     ),
     _wrong("the mask is lost and", _added(_causal(T, T)), declared={"mask": SEEN, "causal": True}),
     _slow("the causal mask is lost and", _added(HIDES), declared={"mask": SEEN, "causal": True}),
-    _slow("bias is added twice", _added(2 * BIAS), declared={"bias": BIAS}),
-    _slow(
-        "sink is 0 whatever",
-        lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)),
-        declared={"sink": SINK},
-    ),
+    _slow("bias is added twice", _added(2 * BIAS), declared=BIASED),
+    _slow("sink is 0 whatever", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(1)), declared=SUNK),
     _slow("there is no softmax", _with(lambda _, s: s)),
     _wrong("is multiplied by 0.9", _then(lambda out: 0.9 * out)),
-    _slow("values are those of head 0", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))), {"heads": 2}),
-    _slow("keys are those of head 0", _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)), {"heads": 2}),
+    _slow("values are those of head 0", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))), TWO),
+    _slow("keys are those of head 0", _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)), TWO),
     _wrong(
         "keys and values are those of head 0",
         _of(lambda q, k, v: (q, np.roll(k, 1, 1), np.roll(v, 1, 1))),
         {"heads": 2},
     ),
-    _slow("the output is that of head 0", _then(lambda out: np.roll(out, 1, axis=1)), {"heads": 2}),
+    _slow("the output is that of head 0", _then(lambda out: np.roll(out, 1, axis=1)), TWO),
     _slow("keys are those of the token after", _of(lambda q, k, v: (q, np.roll(k, -1, axis=2), v))),
     _slow("values are used as keys", _of(lambda q, _, v: (q, v, v))),
     _wrong("keys and values are exchanged", _of(lambda q, k, v: (q, v, k))),
-    _slow("reshaped from [head, token]", _then(_by_head), {"heads": 2}),
+    _slow("reshaped from [head, token]", _then(_by_head), TWO),
 )
 
 
 BEHIND = np.arange(T)[:, None] - np.arange(T)
 WINDOW = (BEHIND >= 0) & (BEHIND < 6)
+SMALL = 0.3 * BIAS
 PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
 
 
@@ -312,11 +288,7 @@ OTHERS = (
     _wrong("looks ahead", _hiding(abs(BEHIND) < 6), declared={"mask": WINDOW}),
     _slow("of another sequence", _hiding(PADDED[::-1]), {"sequences": 2}, {"mask": PADDED}),
     _wrong("padding is attended to", _of(_zeros)),
-    _wrong(
-        "added after the softmax",
-        _with(lambda a, s: a.softmax(s) + 0.3 * BIAS),
-        declared={"bias": 0.3 * BIAS},
-    ),
+    _wrong("added after the softmax", _with(lambda a, s: a.softmax(s) + SMALL), {}, {"bias": SMALL}),
     _wrong("dropout is on", _with(lambda a, s: a.softmax(s) * (SEEN & (BEHIND != 2)) / 0.7)),
     _slow("the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
 )
@@ -341,10 +313,10 @@ CORRECT = {
     "plain": _right(_scaled(_root), MANY),
     "factor given": _right(_scaled(_root), MANY, declared={"scale": 1 / 8}),
     "large scores": _right(_scaled(_root), {"sequences": 2, "deviation": 3.0, "queries": 200}),
-    "causal": _right(_added(_causal(T, T)), declared={"causal": True}),
-    "mask": _right(_added(HIDES), declared={"mask": SEEN}),
+    "causal": _right(_added(_causal(T, T)), declared=CAUSAL),
+    "mask": _right(_added(HIDES), declared=MASKED),
     "mask as a bias": _right(_added(HIDES), declared={"bias": np.where(SEEN, 0.0, -1e9)}),
-    "bias": _right(_added(BIAS), declared={"bias": BIAS}),
+    "bias": _right(_added(BIAS), declared=BIASED),
     "soft-cap": _right(_with(lambda a, s: a.softmax(_capped(a, s))), declared={"softcap": CAP}),
     "sinks": _right(lambda a, q, k, v: _with_sink(a, q, k, v, SINK), MANY, {"sink": SINK}),
     "grouped heads": _right(_scaled(_root), {**MANY, "heads": 4, "key_heads": 2}),
