@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 _BODY = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -16,11 +17,8 @@ SEQ2SEQ = (
     | _TOKENS
     | {"max_position_embeddings": 64, "decoder_start_token_id": 1, "forced_eos_token_id": 2}
 )
-_T5 = {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2} | {
-    "num_heads": 4,
-    "decoder_start_token_id": 0,
-    "pad_token_id": 0,
-}
+_T5 = {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2}
+_T5 |= {"num_heads": 4, "decoder_start_token_id": 0, "pad_token_id": 0}
 _GPT2 = {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
 _LATENT = (
     _SIZES
@@ -29,11 +27,8 @@ _LATENT = (
     | {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1, "n_shared_experts": 1}
     | {"moe_intermediate_size": 16, "first_k_dense_replace": 1}
 )
-_YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 40.0, "mscale": 1.0, "mscale_all_dim": 1.0} | {
-    "beta_fast": 32,
-    "beta_slow": 1,
-    "original_max_position_embeddings": 16,
-}
+_YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 40.0, "mscale": 1.0, "mscale_all_dim": 1.0}
+_YARN |= {"beta_fast": 32, "beta_slow": 1, "original_max_position_embeddings": 16}
 _WAVES = (
     _BODY
     | {"vocab_size": 32, "conv_dim": (16, 16), "conv_stride": (4, 4), "conv_kernel": (8, 4)}
@@ -55,10 +50,6 @@ class Architecture:
     given: Callable[[int], float] = lambda d: d**-0.5
 
 
-def _unscaled(_d: int) -> float:
-    return 1.0
-
-
 ARCHITECTURES = {
     "llama": Architecture("Llama", GROUPED),
     "mistral": Architecture("Mistral", GROUPED | {"sliding_window": 4}),
@@ -75,7 +66,7 @@ ARCHITECTURES = {
     "persimmon": Architecture("Persimmon", _SIZES),
     "gpt2": Architecture("GPT2", _GPT2),
     "gpt_bigcode": Architecture("GPTBigCode", _GPT2),
-    "opt": Architecture("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}, given=_unscaled),
+    "opt": Architecture("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}, given=lambda _d: 1.0),
     "granite": Architecture("Granite", GROUPED | {"attention_multiplier": 0.0625}, given=lambda _d: 0.0625),
     "gemma": Architecture("Gemma", GROUPED | {"head_dim": 8}),
     "gemma2": Architecture(
@@ -92,22 +83,10 @@ ARCHITECTURES = {
         GROUPED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1},
         kinds=("eager",),
     ),
-    "falcon": Architecture(
-        "Falcon",
-        {
-            "vocab_size": 64,
-            "hidden_size": 32,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "alibi": True,
-        },
-        kinds=("sdpa",),
-    ),
+    "falcon": Architecture("Falcon", _BODY | {"vocab_size": 64, "alibi": True}, kinds=("sdpa",)),
     "deepseek_v2": Architecture("DeepseekV2", _LATENT),
     "deepseek_v3": Architecture(
-        "DeepseekV3",
-        _LATENT | {"rope_parameters": _YARN},
-        given=lambda d: (1 + 0.1 * 3.6888794541139363) ** 2 * d**-0.5,
+        "DeepseekV3", _LATENT | {"rope_parameters": _YARN}, given=lambda d: (1 + log(40) / 10) ** 2 * d**-0.5
     ),
     "bert": Architecture("Bert", _SIZES | _DROPOUTS),
     "roberta": Architecture("Roberta", _SIZES | _DROPOUTS),
@@ -118,10 +97,12 @@ ARCHITECTURES = {
     ),
     "modernbert": Architecture("ModernBert", _SIZES),
     "esm": Architecture(
-        "Esm", _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}, given=_unscaled
+        "Esm",
+        _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3},
+        given=lambda _d: 1.0,
     ),
-    "t5": Architecture("T5", _T5, "both", given=_unscaled),
-    "umt5": Architecture("UMT5", _T5, "both", given=_unscaled),
+    "t5": Architecture("T5", _T5, "both", given=lambda _d: 1.0),
+    "umt5": Architecture("UMT5", _T5, "both", given=lambda _d: 1.0),
     "bart": Architecture("Bart", SEQ2SEQ, "both"),
     "pegasus": Architecture("Pegasus", SEQ2SEQ, "both"),
     "m2m_100": Architecture("M2M100", SEQ2SEQ, "both"),
@@ -134,7 +115,7 @@ ARCHITECTURES = {
         "Whisper",
         SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
         "spectrogram",
-        given=_unscaled,
+        given=lambda _d: 1.0,
     ),
     "wav2vec2": Architecture("Wav2Vec2", _WAVES, "wave"),
     "hubert": Architecture("Hubert", _WAVES, "wave"),

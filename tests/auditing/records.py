@@ -87,13 +87,9 @@ def _confirmed(layer: int) -> Iterator[Finding]:
 def _spoiled(layer: int, layers: int) -> Iterator[Finding]:
     """Yield a layer's findings spoiled: a wrong scale up to the last layer, and other faults."""
     is_last, ratio = layer == layers - 1, WRONG / INTENDED
-    undecided: dict[str, Any] = {
-        "estimate": 1.3,
-        "standard_error": 0.4,
-        "interval": (-1.2, None),
-        "judgement": Judgement.UNDECIDED,
-        "reason": "cannot tell: the output does not depend on the scale beyond rounding",
-    }
+    reason = "cannot tell: the output does not depend on the scale beyond rounding"
+    undecided: dict[str, Any] = {"judgement": Judgement.UNDECIDED, "reason": reason}
+    undecided |= {"estimate": 1.3, "standard_error": 0.4, "interval": (-1.2, None)}
     refuted: dict[str, Any] = {
         "estimate": ratio,
         "interval": (ratio - 8e-6, ratio + 8e-6),
@@ -101,21 +97,11 @@ def _spoiled(layer: int, layers: int) -> Iterator[Finding]:
         "cause": "the scale is 1/√512 = 1/√D: the model's width is taken for d_k",
         "fix": "divide by √64, not √512: every score is 2.83 times too small",
     }
-    masked: dict[str, Any] = {
-        "estimate": 1.7,
-        "judgement": Judgement.REFUTED,
-        "cause": "the mask is multiplied by the scale",
-        "fix": "add the mask after scaling",
-        "heads": (1,),
-    }
-    nothing: dict[str, Any] = {
-        "id": "formula-2",
-        "estimate": None,
-        "band": None,
-        "judgement": Judgement.REPORTED,
-        "reason": "no call was recorded with its values and output",
-        "heads": (0,),
-    }
+    masked: dict[str, Any] = {"estimate": 1.7, "judgement": Judgement.REFUTED, "heads": (1,)}
+    masked |= {"cause": "the mask is multiplied by the scale", "fix": "add the mask after scaling"}
+    nothing: dict[str, Any] = {"id": "formula-2", "estimate": None, "band": None, "heads": (0,)}
+    reason = "no call was recorded with its values and output"
+    nothing |= {"judgement": Judgement.REPORTED, "reason": reason}
     near = {"estimate": 0.41, "judgement": Judgement.WARNED, "reason": "beyond a quarter of the range"}
     changes: dict[str, tuple[dict[str, Any], ...]] = {
         "scale": (undecided if is_last else refuted,),

@@ -268,6 +268,7 @@ def test_files_are_compared(tmp_path: Path) -> None:
         load_either(path)
 
 
+EXTRA = ("torch", "transformers")
 # Everything in float32 or bfloat16 by turns; by hand, in the other one.
 BY_TURNS = pytest.mark.parametrize(
     "turn", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.by_hand)]
@@ -277,8 +278,7 @@ BY_TURNS = pytest.mark.parametrize(
 @BY_TURNS
 def test_faults_that_are_right_in_themselves(turn: int) -> None:
     """Each is found in its layer, by its quantity, eager against another kernel."""
-    torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
-    pytest.importorskip("transformers", reason="needs the extra [transformers]")
+    torch, _ = (pytest.importorskip(x, reason="needs the extra [transformers]") for x in EXTRA)
     from tests.auditing.differing import FAULTS, pair  # noqa: PLC0415 - it needs the extra
 
     assert len(FAULTS) >= 12
@@ -293,8 +293,7 @@ def test_faults_that_are_right_in_themselves(turn: int) -> None:
 @BY_TURNS
 def test_no_difference_between_kernels(turn: int) -> None:
     """Over all architectures that have two, with and without what their modules were given."""
-    torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
-    pytest.importorskip("transformers", reason="needs the extra [transformers]")
+    torch, _ = (pytest.importorskip(x, reason="needs the extra [transformers]") for x in EXTRA)
     from tests.auditing.architectures import ARCHITECTURES, build, inputs  # noqa: PLC0415 - it needs the extra
 
     both = [name for name, one in ARCHITECTURES.items() if one.kinds == ("eager", "sdpa")]

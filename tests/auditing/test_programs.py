@@ -101,21 +101,17 @@ def test_what_is_no_script(name: str, reason: str) -> None:
         program(name, [])
 
 
-@pytest.mark.parametrize("name", ["max_sequences", "max_bytes"])
-@pytest.mark.parametrize("bad", [0, True, "1"])
-def test_limits_are_whole_numbers(name: str, bad: object) -> None:
-    """One line says which."""
-    with pytest.raises(SettingsError) as caught, record(**{name: bad}):  # type: ignore[arg-type]  # so it is
-        pass
-    assert str(caught.value) == f"{name} {bad!r}: give a whole number of at least 1"
-
-
-def test_without_pytorch_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a line, and nothing of PyTorch is imported."""
+def test_what_cannot_be_recorded_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits are whole numbers; without PyTorch it is said what to install, and nothing of it is imported."""
+    for limit in ({"max_sequences": 0}, {"max_bytes": True}, {"max_sequences": "1"}):
+        with pytest.raises(SettingsError) as caught, record(**limit):  # type: ignore[arg-type]  # so it is
+            pass
+        ((name, bad),) = limit.items()
+        assert str(caught.value) == f"{name} {bad!r}: give a whole number of at least 1"
     monkeypatch.setattr(importlib.util, "find_spec", {"torch": None}.__getitem__)
-    with pytest.raises(RecordingError) as caught, record():
+    with pytest.raises(RecordingError) as refused, record():
         pass
-    assert str(caught.value) == "record: needs PyTorch; install it with `pip install '.[torch]'` in the clone"
+    assert str(refused.value) == "record: needs PyTorch; install it with `pip install '.[torch]'` in the clone"
 
 
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:

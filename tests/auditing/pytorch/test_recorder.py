@@ -29,22 +29,12 @@ def test_calls_that_checkpointing_makes_again_are_kept_once(reentrant: bool) -> 
     assert only(recording).query.shape == (2, 2, 5, 4)
 
 
-def test_one_recording_at_a_time() -> None:
-    """A second one is refused in one line, and the first goes on."""
-    with verify.record() as recording:
-        with (
-            pytest.raises(RecordingError, match="record: is recording already; end the `with`"),
-            verify.record(),
-        ):
-            pass
-        attention()()
-    assert len(recording.layers) == 1
-
-
-def test_an_exception_passes_and_the_recording_is_whole(tmp_path: Path) -> None:
-    """What was seen before it is kept, in memory and in a folder."""
+def test_a_second_recording_and_an_exception(tmp_path: Path) -> None:
+    """One is refused in one line, the other passes; what was seen before stays, in memory and in a folder."""
     for out in (None, tmp_path / "rec"):
         with contextlib.suppress(ZeroDivisionError), verify.record(out=out) as recording:
+            with pytest.raises(RecordingError, match="is recording already; end the `with`"), verify.record():
+                pass
             attention()()
             assert not 1 // 0
         assert len(recording.layers) == 1
@@ -159,22 +149,19 @@ def test_what_the_program_changes_later_stays_as_it_was() -> None:
     assert torch.equal(only(recording).query, torch.ones(1, 1, 3, 4))
 
 
-class Twice(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
-    """A module that attends twice, and one within it that is run twice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inner = torch.nn.MultiheadAttention(8, 2, batch_first=True)
-
-    def forward(self, x: Any) -> Any:
-        """Attend four times."""
-        for _ in range(2):
-            y = functional.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], scale=2.0)
-        return self.inner(x, x, x)[0] + self.inner(x, x, x)[0] + y[:, 0]
-
-
 def test_every_module_is_a_layer() -> None:
-    """Also where it attends several times in a pass."""
+    """Also where it attends several times in a pass, and one within it does."""
+
+    class Twice(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+        def forward(self, x: Any) -> Any:
+            for _ in range(2):
+                y = functional.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], scale=2.0)
+            return self.inner(x, x, x)[0] + self.inner(x, x, x)[0] + y[:, 0]
+
     model = torch.nn.Sequential(Twice())
     with verify.record() as recording:
         for _ in range(3):
