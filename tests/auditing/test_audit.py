@@ -95,6 +95,25 @@ def test_what_bfloat16_cannot_tell_is_no_false_alarm(deviation: float) -> None:
             assert "cannot tell" in findings["scale"].reason
 
 
+@pytest.mark.parametrize(
+    ("dtype", "deviation", "applied", "judgement", "said"),
+    [
+        (bfloat16, 3000, 1 / 8, "undecided", "cannot tell: the output does not depend on the scale"),
+        (np.float16, 10, 1e-8, "refuted", "the scale is at most 2.2e-07 in size where 0.125 is intended"),
+    ],
+)
+def test_a_scale_that_rounding_hides_is_no_number(
+    dtype: Any, deviation: float, applied: float, judgement: str, said: str
+) -> None:
+    """Saturated weights are those of any larger scale, and equal ones those of any that is near 0."""
+    options: dict[str, Any] = {"sequences": 3, "queries": 40, "keys": 40, "deviation": deviation}
+    scale = finding(audited(replace(call(dtype, applied=applied, **options), scale=None)), "scale")
+    assert scale.judgement == judgement
+    assert said in (scale.cause or scale.reason)
+    assert "--intended" not in scale.fix
+    assert (scale.estimate is None) == (judgement == "undecided")
+
+
 def test_equal_rows_are_no_independent_ones() -> None:
     """A batch of one sentence 64 times tells no more than the sentence, whatever its rounding is."""
     for seed in range(4):

@@ -89,9 +89,12 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
     applied, meant = max(run.given, key=lambda pair: abs(pair[0] / pair[1] - 1), default=(1.0, 1.0))
     base, sums = applied / meant, run.sums
     step, half, error = (float(array[head]) for array in sums.scale())
-    is_known = math.isfinite(half) and 2 * sums.bad[head] <= sums.compared[head]
     ratio = base * float(run.ratio[head])
-    value, room = (ratio * (1 + step), abs(ratio) * half) if is_known else (base, math.inf)
+    value, room = ratio * (1 + step), abs(ratio) * half
+    # An interval that holds the intended scale, and 0 or twice as much beside, tells nothing.
+    is_known = room < max(1.0, abs(value - 1)) and 2 * sums.bad[head] <= sums.compared[head]
+    if not is_known:
+        value, room = base, math.inf
     judged: dict[str, Any] = {
         "quantity": "the scale over the intended scale",
         "estimate": value if is_known or run.given else None,
@@ -109,7 +112,7 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
         scale, wanted = (applied, meant) if is_off else (value * intended, intended)
         uncertainty = 0.0 if is_off else max(room, run.unit * abs(value)) * abs(intended)
         cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
-        if run.intended.origin == "default":
+        if run.intended.origin == "default" and uncertainty < abs(scale):
             fraction = re.sub("√([0-9]+)", r"sqrt(\1)", short(scale))
             written = fraction if "/" in fraction else f"{scale:.9g}"
             fix += f"; if this is meant, say so with --intended {written}"

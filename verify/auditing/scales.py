@@ -200,6 +200,8 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
     A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
     fix, room = instruction(intended, widths), max(uncertainty, ROUNDING * abs(scale))
+    if room >= abs(scale):
+        return f"the scale is at most {abs(scale) + room:.2g} in size where {intended:.6g} is intended", fix
     is_vague = room > _CLEAR * abs(scale)
     reach = room / 2 if is_vague else room  # an interval has many standard errors
     fitting = [named for named in named_scales(widths, intended) if abs(named.value - scale) <= reach]
