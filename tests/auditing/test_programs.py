@@ -109,9 +109,9 @@ def test_what_cannot_be_recorded_is_refused_in_a_line(monkeypatch: pytest.Monkey
         ((name, bad),) = limit.items()
         assert str(caught.value) == f"{name} {bad!r}: give a whole number of at least 1"
     monkeypatch.setattr(importlib.util, "find_spec", {"torch": None}.__getitem__)
-    with pytest.raises(RecordingError) as refused, record():
+    with pytest.raises(RecordingError) as error, record():
         pass
-    assert str(refused.value) == "record: needs PyTorch; install it with `pip install '.[torch]'` in the clone"
+    assert str(error.value) == "record: needs PyTorch; install it with `pip install '.[torch]'` in the clone"
 
 
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
