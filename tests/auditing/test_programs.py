@@ -104,7 +104,7 @@ def test_what_is_no_script(name: str, reason: str) -> None:
 def test_what_cannot_be_recorded_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits are whole numbers; without PyTorch it is said what to install, and nothing of it is imported."""
     for limit in ({"max_sequences": 0}, {"max_bytes": True}, {"max_sequences": "1"}):
-        with pytest.raises(SettingsError) as caught, record(**limit):  # type: ignore[arg-type]  # so it is
+        with pytest.raises(SettingsError) as caught, record(**limit):
             pass
         ((name, bad),) = limit.items()
         assert str(caught.value) == f"{name} {bad!r}: give a whole number of at least 1"

@@ -33,6 +33,11 @@ def arrays(**other: Any) -> dict[str, Any]:
     return {name: normal() for name in ("q", "k", "v", "out")} | other
 
 
+def savez(path: Path, content: dict[str, Any]) -> None:
+    """Write an archive whose keys need not be names of arguments."""
+    np.savez(path, **content)
+
+
 def safetensors(path: Path, content: dict[str, np.ndarray]) -> Path:
     """Write a safetensors file of arrays."""
     path.write_bytes(save(content))
@@ -69,9 +74,9 @@ def test_layers_are_in_the_natural_order_of_their_names(tmp_path: Path) -> None:
     """Two comes before ten; a layer without q is refused by its name."""
     path = tmp_path / "some.npz"
     pair = {"q": normal(), "k": normal()}
-    np.savez(path, **{f"block.{n}/{key}": array for n in (10, 2) for key, array in pair.items()})
+    savez(path, {f"block.{n}/{key}": array for n in (10, 2) for key, array in pair.items()})
     assert [layer.name for layer in load(path).layers] == ["block.2", "block.10"]
-    np.savez(path, **{"block.2/k": normal()})
+    savez(path, {"block.2/k": normal()})
     with pytest.raises(RecordingError, match=r"some.npz: layer block.2: has no q; give q and k"):
         load(path)
 
@@ -150,7 +155,7 @@ def test_odd_names_are_only_shown(tmp_path: Path, name: str) -> None:
     """A name of a file or layer is no formula and no command for a terminal, wherever it comes from."""
     pair = {"q": normal(), "k": normal()}
     path = tmp_path / f"{name}.npz"
-    np.savez(path, **pair, intended="1/sqrt(d)", **{f"{name}/{key}": one for key, one in pair.items()})
+    savez(path, pair | {"intended": "1/sqrt(d)"} | {f"{name}/{key}": one for key, one in pair.items()})
     made = Recording(name, [Layer(name, [Call(query=normal(), key=normal())], notes=(name,))], (name,))
     for recording in (path, made):
         layer = verify.audit(recording).layers[-1]
@@ -267,5 +272,5 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, reason: str) -> None:
 def test_a_name_that_would_fill_pages_is_cut(tmp_path: Path) -> None:
     """It is that of a layer, and in messages."""
     path = tmp_path / "a.npz"
-    np.savez(path, **{"x" * 60_000 + "/q": normal(), "x" * 60_000 + "/k": normal()})
+    savez(path, {"x" * 60_000 + "/q": normal(), "x" * 60_000 + "/k": normal()})
     assert load(path).layers[0].name == "x" * 200
