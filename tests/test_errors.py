@@ -50,4 +50,7 @@ def test_the_nearest_name_is_suggested() -> None:
     claims = ["grouped-queries", "attention-entropy"]
     assert unknown("claim", "entropy", claims, "") == "no claim 'entropy'; did you mean 'attention-entropy'?"
     assert unknown("claim", "rope", claims, "list them") == "no claim 'rope'; list them"
+    # What it is a word of is nearer than what looks alike.
+    softmax = ["soft-cap", "online-softmax"]
+    assert unknown("claim", "softmax", softmax, "") == "no claim 'softmax'; did you mean 'online-softmax'?"
     assert "\n" not in what_is_wrong(ValueError("a\nb"))

@@ -113,10 +113,11 @@ def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the question whether the known name that is nearest was meant; nothing if none is near."""
     by_case, meant = {other.lower(): other for other in known}, str(name).lower()
-    near = difflib.get_close_matches(meant, by_case, n=1, cutoff=0.55)
-    # Else a name that it is a word of, as entropy is of attention-entropy; a few letters match by chance.
-    for other in () if near else by_case:
-        words = re.split(r"[\W_]+", other)
-        if meant in words or (len(meant) > 3 and any(word.startswith(meant) for word in words)):
-            near.append(other)
+    words = {other: re.split(r"[\W_]+", other) for other in by_case}
+    # A name that it is a word of comes first, as entropy is of attention-entropy; then one that looks alike.
+    whole = [other for other in by_case if meant in words[other]]
+    near = difflib.get_close_matches(meant, whole or by_case, n=1, cutoff=0.0 if whole else 0.55)
+    # Then one of which it begins a word; a few letters match by chance.
+    starts = (other for other in by_case if any(word.startswith(meant) for word in words[other]))
+    near = near or [other for other in starts if len(meant) > 3]
     return f"did you mean {by_case[near[0]]!r}?" if near else ""

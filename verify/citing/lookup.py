@@ -53,12 +53,14 @@ class Values(dict[str, Value]):
         whole, bar, form = (part.strip() for part in key.partition("|"))
         if whole in self and bar:
             return replace(self[whole], key=f"{whole}|{form}", text=written(self, whole, form))
-        # A statement's id alone lacks nothing but its head; else the nearest head's keys are compared.
+        # Claims as people call them, keys whose head has the word or looks like it, or a key that ends so.
         heads = dict.fromkeys(re.split("[.:]", name, maxsplit=1)[0] for name in self)
-        head = difflib.get_close_matches(re.split("[.:]", whole, maxsplit=1)[0], heads, n=1)
-        alone = [f"did you mean {name!r}?" for name in self if name.endswith(f".{whole}")]
-        near = nearest(whole, (name for name in self if head and name.startswith(head[0])))
-        hint = next(iter(alone), near) or meant(whole, self) or "`sdpa-verify values` lists them all"
+        first = re.split("[.:]", whole, maxsplit=1)[0]
+        having = [head for head in heads if first in head.split("-")]
+        close = tuple(having or difflib.get_close_matches(first, heads, n=1))
+        near = nearest(whole, (name for name in self if name.startswith(close)))
+        alone = (f"did you mean {name!r}?" for name in self if name.endswith(f".{whole}"))
+        hint = meant(whole, self) or near or next(alone, "`sdpa-verify values` lists them all")
         raise CitationError(f"no value {shortened(whole)!r} in these results; {hint}")
 
 
