@@ -60,6 +60,7 @@ def test_a_program_without_attention(tmp_path: Path) -> None:
         ended = finish(begin("record", "--out", str(out), str(path), status))
         assert ended.status == wanted
         assert ended.err.startswith("sdpa-verify: record: no attention call was seen; recorded are")
+        assert "written out: save q, k, v and out with np.savez, and audit that file" in ended.err
         assert ended.err.count("\n") == 1
     assert not out.exists()
 

@@ -18,9 +18,12 @@ from verify.auditing.recording import Layer, Recording
 from verify.errors import RecordingError, SettingsError
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 
+WRITTEN_OUT = "attention that is written out: save q, k, v and out with np.savez, and audit that file"
+"""What to do about attention that makes no call."""
+
 _NOT_SEEN = (
     "record: no attention call was seen; recorded are scaled_dot_product_attention, nn.MultiheadAttention, "
-    "flex_attention and the models of transformers, unless they are compiled"
+    f"flex_attention and the models of transformers, unless they are compiled; {WRITTEN_OUT}"
 )
 _NOT_STORED = "record: no attention call could be recorded"
 _SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")

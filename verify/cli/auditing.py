@@ -99,6 +99,7 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
     The program itself is not changed. PyTorch is imported before it starts. The exit status is the program's,
     or 2 if that is 0 and nothing could be recorded. Judge the recording with `sdpa-verify audit DIR`.
     """
+    from verify.auditing.record import WRITTEN_OUT
     from verify.auditing.record import program as running
     from verify.auditing.record import record as recording_attention
 
@@ -117,6 +118,8 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
     else:
         for missing in recording.left_out:
             complain(f"not recorded: {missing}")
+        if recording.left_out:
+            complain(WRITTEN_OUT)
         number = len(recording.layers)
         complain(f"{number} layer{'' if number == 1 else 's'} recorded; judge with `sdpa-verify audit {out}`")
     return status
