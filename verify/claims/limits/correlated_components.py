@@ -1,7 +1,6 @@
 """Correlated components make the variance outgrow the dimension."""
 
-from verify.claims.limits.shared.mixtures import SIGMA_K, SIGMA_Q, A, B, c, covariance, four_blocks
-from verify.claims.limits.shared.mixtures import over_pairs, r, written_out
+from verify.claims.limits.shared.mixtures import A, B, c, covariance, four_blocks, over_pairs, r, written_out
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Family, Items, Matrix, Named
 from verify.spec import Plot, Rational, S, Sum, Symbol, Var, Wrong, a, algebra, assume, d, e, i, j, k, l, m
 from verify.spec import moments, n, over_components, q, sqrt
@@ -64,6 +63,6 @@ CLAIM = Claim(
     "fewer directions than they have components; with a correlation of one quarter the variance at "
     "{variance-d64:d_k} dimensions is {variance-d64:prediction}, about five times too much for the root. "
     "What counts is not {d_k} but {trace:end}, which can be measured.",
-    symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K},
+    symbols={f"sigma_{of}": Symbol(rf"\Sigma_{of}") for of in "qk"},
     assumptions=assume(mixed="Query and key of any covariances are what matrices make of such components."),
 )

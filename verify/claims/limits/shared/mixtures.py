@@ -6,8 +6,6 @@ from verify.spec import kronecker_product, l, numbers
 r, c = Symbol("r", positive=True, integer=True), Index("c")
 A, B = Given("A", d, r), Given("B", d, r)  # matrices that make a query and a key
 
-SIGMA_Q, SIGMA_K = Symbol(r"\Sigma_q"), Symbol(r"\Sigma_k")
-
 
 def covariance(first: Given, second: Given, place: Index = i, other: Index = l) -> Expr:
     """Return the covariance of two components that matrices make of the same numbers."""
