@@ -201,6 +201,21 @@ def test_what_came_before_the_call_is_not_guessed() -> None:
     assert verify.audit(Recording("x", [layer]), intended="1").exit_status == 0
 
 
+def test_cosines_at_the_usual_scale_are_warned_of() -> None:
+    """Where the scale was not said: such attention is all but even. A longer key or a word, and it passes."""
+    q, k, v = arrays(seed=4)
+    q, k = (array / np.linalg.norm(array, axis=-1, keepdims=True) for array in (q, k))
+    longer = np.where(np.arange(k.shape[2])[:, None] == 3, 1.5 * k, k)
+    for keys, said, judgement in (
+        (k, None, Judgement.WARNED),
+        (k, "1/sqrt(d)", Judgement.CONFIRMED),
+        (longer, None, Judgement.CONFIRMED),
+    ):
+        judged = finding(verify.audit(q, keys, v=v, out=attention(q, keys, v), intended=said), "scale")
+        assert judged.judgement is judgement
+        assert ("scores are cosines" in judged.reason) == (judgement is Judgement.WARNED)
+
+
 def test_the_record_says_what_was_seen_and_asked() -> None:
     """Shapes, sequences of two calls, intentions with where they were read, scores; it reads back."""
     layer = Layer(

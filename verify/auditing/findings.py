@@ -119,6 +119,15 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
         return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
     is_within = is_known and abs(value - 1) + room <= TOLERANCE
     judgement, reason, alike = _undecided_scale(run, head, room, is_off=is_off, is_within=is_within)
+    if judgement is Judgement.CONFIRMED and run.intended.origin == "default" and run.has_unit_lengths:
+        # Nobody said that this was meant, and such attention is all but even.
+        reason = (
+            f"queries and keys have length 1: scores are cosines, and 1/√{run.d_k} makes them hardly vary"
+        )
+        fix = (
+            f"multiply cosines by about √{run.d_k}, or by a learnt factor; if this is meant, give --intended"
+        )
+        return judged | {"judgement": Judgement.WARNED, "reason": reason, "fix": fix, "alike": "cosines"}
     return judged | {"judgement": judgement, "reason": reason, "alike": alike}
 
 

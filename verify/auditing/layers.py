@@ -31,6 +31,7 @@ NEAR = 0.25
 """Share of a type's largest number beyond which products are warned of."""
 
 _BATCH = 1 << 25  # bytes of calls of one shape that are compared at once
+_SAME_LENGTH = 0.01  # how far from 1 lengths may be that were normalised, in any type
 _LEAST_STEP = 2e-3  # relative difference from the declared scale below which no other is tried
 
 
@@ -66,6 +67,7 @@ class LayerRun:
         self.odd_rows: dict[str, list[int]] = {}  # in rows without keys: how many, the first's place
         self.broken: dict[str, int] = {}  # how many numbers of arrays are not finite
         self.bound = 0.0
+        self.has_unit_lengths = self.d_k > 1  # whether all queries and keys have length 1
         self.per_sequence: list[Any] = []  # what describes scores, [summary, sequence]
         self.ratio: Any = np.ones(self.heads)
         self.sums = self._run(self.ratio, is_first=True)
@@ -162,6 +164,9 @@ class LayerRun:
         self.wrong_mask = self.wrong_mask or wrong_mask(call, self.meant, places)
         self._note_rows_without_keys(call, rows, places)
         self._note_sizes(call, rows)
+        for array in (call.query, call.key):
+            lengths = np.linalg.norm(to_numpy(array), axis=-1)
+            self.has_unit_lengths &= bool(np.all(np.abs(lengths - 1) < _SAME_LENGTH))
         several = rows.keys > 1
         counts = np.maximum(several.sum(axis=(1, 2)), 1)
         values = [rows.variance, rows.entropy / np.log(np.maximum(rows.keys, 2)), rows.largest]
