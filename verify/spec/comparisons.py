@@ -104,14 +104,6 @@ def normalised(quantity: Any) -> Expr:
     return opened.replace(lambda part: isinstance(part, E), outside)
 
 
-def shown(given: Compared, setting: Setting) -> Expr:
-    """Return the quantity as it is printed: with values put in that the setting does not record."""
-    recorded = {symbol for symbol, _ in setting.at}
-    outside = {symbol: sympify(value) for symbol, value in given.at.items() if symbol not in recorded}
-    values = {symbol: value for symbol, value in outside.items() if not isinstance(symbol, Index)}
-    return at_places(sympify(given.quantity), given.at).xreplace(values)
-
-
 def cell_name(setting: Setting, taken: set[str]) -> str:
     """Return the name of a setting, which seeds its draws: its values, and laws other than the normal law."""
     values = [f"{str(symbol).removesuffix('_k')}{value}" for symbol, value in setting.at]

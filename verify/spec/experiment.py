@@ -23,12 +23,12 @@ from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment,
 from verify.montecarlo.experiment import Target, Tolerance, WeightedFit, Fit as FittedCoefficient
 from verify.montecarlo.quantities import measurement, of_pairs
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Threshold, Wrong
-from verify.spec.comparisons import Setting, cell_name, measurable, normalised, origin, predicted, shown
+from verify.spec.comparisons import Setting, at_places, cell_name, measurable, normalised, origin, predicted
 from verify.spec.comparisons import truth_of
 from verify.spec.integrals import integrated
 from verify.symbolic.chains import Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import Entropy, LargestGap, LogSumExp, Softmax
+from verify.symbolic.vocabulary import Entropy, Index, LargestGap, LogSumExp, Softmax
 
 
 def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> Experiment:
@@ -108,7 +108,12 @@ class Plan:
         prediction, cell = predicted(given), self.cells[setting]
         if isinstance(given, Check) and prediction.origin == "derived":
             prediction = replace(prediction, origin=origin(given, self.derivation, prediction.value))
-        label, band = f"${latex(shown(given, setting))}$", given.within.tolerance(self.run)
+        # It is printed with values put in that the setting does not record.
+        recorded, places = dict(setting.at), at_places(sympify(given.quantity), given.at)
+        shown = places.xreplace(
+            {x: sympify(v) for x, v in given.at.items() if x not in recorded and not isinstance(x, Index)}
+        )
+        label, band = f"${latex(shown)}$", given.within.tolerance(self.run)
         return Quantity(name, label, cell, self.estimands[name], prediction, band, given.relation)
 
     def wrong(self, item: Wrong) -> Control:
