@@ -169,6 +169,7 @@ class _Rows:
 
     def add(self, a: Floats, b: Floats, use: Flags, call: int) -> None:
         """Add the rows, shape [sequence, head, row, d], for which ``use`` is True."""
+        # A row that is finite in one recording alone is lost; in neither, it tells nothing.
         finite = [(np.abs(array) < _LARGEST).all(axis=-1) for array in (a, b)]
         good, lost = use & finite[0] & finite[1], use & (finite[0] != finite[1])
         a, b = (np.where(good[..., None], array, 0.0) for array in (a, b))

@@ -73,6 +73,7 @@ class Search:
                 break
             sequence -= len(call.query)
         every = len(call.query)
+        # The worst row's own sequence comes last.
         chosen = (sequence + 1 + np.arange(-min(every, MOST_OTHERS), 0)) % every
         arrays = {name: getattr(call, name) for name in ARRAYS.values() if name != "input"}
         cut: dict[str, Any] = {

@@ -92,6 +92,7 @@ def load(path: Path) -> Recording:
     """
     if path.is_dir():
         return _of_folder(path)
+    # A name may hold slashes; the last part of a key says which array it is.
     by_layer: dict[str, dict[str, np.ndarray]] = {}
     for key, array in _read(path).items():
         name, _, last = key.rpartition("/")

@@ -104,6 +104,7 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
     if is_known:
         judged |= {"interval": (value - room, value + room), "level": LEVEL}
         judged |= {"standard_error": abs(ratio) * error} if math.isfinite(error) else {}
+    # A wrong factor of the output looks like another scale: beside it, the scale has to be off as well.
     off = min(abs(value - 1), abs(ratio * (1 + float(sums.beside(SCALE)[head])) - 1))
     is_far = is_known and off > max(TOLERANCE + room, 2 * room)
     is_off = bool(run.given) and abs(base - 1) > ROUNDING

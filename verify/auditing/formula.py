@@ -271,6 +271,7 @@ class _Piece:
         if not (good := good_keys & good_values).all():
             good = np.broadcast_to(good[:, :, None], scores.shape)
             self.finite = self.finite & self.seen(good, instead=True).all(axis=-1)
+        # The variance by its moments: scores that are seen, others as 0.
         seen, self.highest = self.seen(self.scores), self.seen(self.scores, _NEVER).max(axis=-1)
         variance = np.vecdot(seen, seen) - _summed(seen) ** 2 / np.maximum(self.count, 1)
         self.variance = np.maximum(variance / np.maximum(self.count - 1, 1), 0.0)
@@ -282,6 +283,7 @@ class _Piece:
     def _attend(self, sink: Any) -> None:
         """Take the softmax over keys and sinks, and its weighted means."""
         weigh = self.formula.weigh
+        # The largest score is taken from all, so that no exponential overflows.
         self.top = np.maximum(self.highest, sink)
         self.logits = np.minimum(self.scores - self.top[..., None], _FAR_ABOVE)
         weights = self.seen(np.exp(self.logits))
@@ -346,6 +348,7 @@ class _Piece:
         of the scale. Weight on hidden keys is estimated in half precision only: in single precision each row
         shows it.
         """
+        # ∂O/∂log c: weights change by p (s − Σ p s), so Σ p s v loses its share of the mean score.
         slope = self.moved @ self.value - _summed(self.moved)[..., None] * self.output
         flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(self.top))) ** 2 * self.mean_square
         slope[flat | (self.variance < (2 * self.unit) ** 2)] = 0.0
@@ -362,6 +365,7 @@ class _Piece:
         """Return what the rows are like, beside those of the recorded output."""
         call, directions, factor = self.formula.call, self.directions(), self.formula.factor
         recorded, written = np.zeros_like(self.output), np.zeros(self.count.shape, dtype=bool)
+        # Rows without an output count as not compared, whatever their scores are.
         has_output = call.value is not None and call.output is not None
         if has_output:
             recorded, written = _finite(np.asarray(call.output)[self.cuts])

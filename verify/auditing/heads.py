@@ -44,6 +44,7 @@ class HeadSums:
         With a ``unit`` of rounding, rows that are alike up to some roundings are counted: they share errors.
         """
         off, good = rows.is_off, rows.is_good
+        # What is shared is summed over good rows alone: a single wild one would decide for all.
         sequences, heads, count = off.shape
         self.rows += sequences * count
         self.compared += rows.is_compared.sum(axis=(0, 2))

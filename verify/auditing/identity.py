@@ -281,6 +281,7 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
         raise RefusedError("returned NaN or infinities for moderate numbers")
     if not np.allclose(usual, again, rtol=_CLOSE, atol=_CLOSE):
         raise RefusedError("gives another output for the same arrays; switch dropout off")
+    # Weights add up to 1 over the axis of the softmax, and over no other of more than one.
     axes = [
         name
         for place, name in enumerate(_AXES)
@@ -295,6 +296,7 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
         )
     if factor != 1:
         return Identity(faults=(f"the weights are multiplied by {factor:.4g} after the softmax",))
+    # With queries of 0 only positions can tell keys apart.
     query, key, _ = sizes.arrays(12, 12)
     rows = _weights(kernel, 0 * query, key)[0, :, -1]
     apart = max((float(np.ptp(np.log(row[row > _HIDDEN]))) for row in rows if row.any()), default=0.0)
@@ -313,6 +315,7 @@ def _fitted(kernel: Kernel, sizes: Sizes, model: Model) -> Identity:
     faults: tuple[str, ...] = ()
     if model.shift:
         faults = (f"the mask is causal, but off by {model.shift:+d}",)
+    # The scale is read off small scores, which no soft-cap bends; the cap then off large ones.
     slope = _small_scale(kernel, sizes)
     model = replace(model, softcap=_softcap(kernel, sizes, slope) if slope else None)
     start = slope or sizes.width**-0.5

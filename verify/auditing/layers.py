@@ -69,6 +69,7 @@ class LayerRun:
         self.bound = 0.0
         self.has_unit_lengths = self.d_k > 1  # whether all queries and keys have length 1
         self.per_sequence: list[Any] = []  # what describes scores, [summary, sequence]
+        # At the declared scale first; where heads have another, they are run through again at that.
         self.ratio: Any = np.ones(self.heads)
         self.sums = self._run(self.ratio, is_first=True)
         self.explained: dict[int, list[Explanation]] = {}
@@ -167,6 +168,7 @@ class LayerRun:
         for array in (call.query, call.key):
             lengths = np.linalg.norm(to_numpy(array), axis=-1)
             self.has_unit_lengths &= bool(np.all(np.abs(lengths - 1) < _SAME_LENGTH))
+        # Rows that see a single key have weight 1 whatever is computed, and say nothing of scores.
         several = rows.keys > 1
         counts = np.maximum(several.sum(axis=(1, 2)), 1)
         values = [rows.variance, rows.entropy / np.log(np.maximum(rows.keys, 2)), rows.largest]
@@ -206,6 +208,7 @@ class LayerRun:
                 wrong &= (rows.keys > 0)[..., None] if plural == "outputs" else True
                 if wrong.any():
                     self.broken[plural] = self.broken.get(plural, 0) + int(wrong.sum())
+        # No product is larger than d times the largest numbers of both.
         bound = self.d_k * sizes["queries"] * sizes["keys"] / limit
         if not bound <= NEAR:
             # Only near the limit all pairs are computed: the largest product of finite numbers.

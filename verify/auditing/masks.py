@@ -106,6 +106,7 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
     """
     sequences, heads, queries, keys = Formula(call, 1.0).scores
     is_causal = call.causal or (meant is not None and meant.kind != "none")
+    # Of what all sequences or heads share only the first is looked at.
     masks = [np.asarray(array) for array in (call.mask, call.bias) if array is not None]
     own_sequence = any(array.ndim == 4 and array.shape[0] > 1 for array in masks) or queries < keys
     own_head = any(array.ndim >= 3 and array.shape[-3] > 1 for array in masks)

@@ -199,7 +199,9 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
 
     A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
-    fix, room = instruction(intended, widths), max(uncertainty, ROUNDING * abs(scale))
+    (verb, number), room = _instruction(intended, widths), max(uncertainty, ROUNDING * abs(scale))
+    fix = f"{verb} {number}"
+    # Where even the sign is not known, no name fits better than another.
     if room >= abs(scale):
         return f"the scale is at most {abs(scale) + room:.2g} in size where {intended:.6g} is intended", fix
     is_vague = room > _CLEAR * abs(scale)
@@ -208,12 +210,13 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
     fitting.sort(key=lambda named: abs(named.value - scale) > ROUNDING * abs(scale))
     if fitting and not (is_vague and (len(fitting) > 1 or room > _VAGUE * abs(scale))):
         first = fitting[0]
-        if first.divisor and fix.startswith("divide by "):
+        if first.divisor and verb == "divide by":
             fix += f", not {first.divisor}"
         names = ", or ".join(f"{named.name}: {named.does}" for named in fitting[:3])
         cause = f"the scale is {'most likely ' if is_vague else ''}{names}"
         return cause, f"{fix}: {how_far_off(first.value / intended)}"
     factor = scale / intended
+    # Scales that are left over, as of a cache in 8 bits, are most often powers of 2.
     power = 2.0 ** round(math.log2(factor)) if factor > 0 and not is_vague else 1.0
     if power != 1 and abs(power * intended - scale) <= room:
         factor, times = power, f"{short(power)} {'of' if power < 1 else 'times'}"
@@ -224,18 +227,18 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
     return cause, f"{fix}: {how_far_off(factor)}"
 
 
-def instruction(intended: float, widths: Widths) -> str:
-    """Return what to do to have the intended scale, such as "divide by √64"."""
+def _instruction(intended: float, widths: Widths) -> tuple[str, str]:
+    """Return what to do to have the intended scale, such as "divide by" and "√64"."""
     if _same(intended, 1):
-        return "leave scores unscaled"
+        return "leave scores", "unscaled"
     for named in _of_widths(widths):
         if named.divisor and _same(named.value, intended):
-            return f"divide by {named.divisor}"
+            return "divide by", named.divisor
     square = intended**-2
     is_root = intended > 0 and 1.5 < square < _LARGEST_DIVISOR
     if is_root and _same(square, round(square)):
-        return f"divide by √{round(square)}"
-    return f"multiply by {intended:.6g}"
+        return "divide by", f"√{round(square)}"
+    return "multiply by", f"{intended:.6g}"
 
 
 def how_far_off(factor: float) -> str:

@@ -156,6 +156,7 @@ def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
     if recorder.is_closed(at, kind):
         with Unseen():
             return _multi_head(*args, **kwargs)
+    # Without gradients and dropout PyTorch would take its fast path, in which nothing is seen.
     evaluates = not torch.is_grad_enabled() and kwargs.get("training") is False
     visible = replaced(functional, "has_torch_function", _has_own_function)
     # Two threads would put each other's function back.

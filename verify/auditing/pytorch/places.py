@@ -40,6 +40,7 @@ class Place(NamedTuple):
 
 def caller() -> Caller:
     """Return what makes the call that is being recorded."""
+    # Every module is called by the same function of PyTorch, whose frame has the module as ``self``.
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not _CALL:
         frame = frame.f_back

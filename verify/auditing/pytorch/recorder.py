@@ -92,6 +92,7 @@ class Recorder:
         ``make`` returns the call, and ``backend`` says what computed it.
         """
         self.has_seen_calls = True
+        # The place is found outside the inner guard, so that its notes can name the layer.
         with self.unharmed("a call"), self._lock:
             place = self.modules.place(at)
             with self.unharmed(f"{place.name}: a call"):
@@ -135,6 +136,7 @@ class Recorder:
         layer.later |= sequences > left or self._is_full
         if self._is_full:
             return False
+        # Caches are written to in place, and views change with what they are of.
         copies = {name: array.detach().clone().contiguous() for name, array in arrays.items()}
         call = replace(call, **copies)
         if self.writer is None:
