@@ -84,6 +84,17 @@ def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
     )
 
 
+def test_a_number_bears_its_law_where_that_is_not_standard_normal() -> None:
+    """A mean of 2 beside a claim that means are 0 would read as a refutation."""
+    for laws, text in (
+        ({"query": "U(0,1)", "key": "U(0,1)"}, ", law U(0,1)"),
+        ({"query": "2·normal", "key": "normal"}, ", query 2·normal, key normal"),
+        ({"query": "normal", "key": "normal"}, " ($d_{k}$ = 4)"),
+    ):
+        moved = FIRST.model_copy(update={"cell": {**FIRST.cell, **laws}})
+        assert spaced(of(checks=(moved,), controls=()).contrast.short).endswith(text)
+
+
 @pytest.mark.parametrize(
     ("estimate", "prediction", "relation", "text"),
     [
