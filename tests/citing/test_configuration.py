@@ -49,6 +49,9 @@ def test_documents_are_compared_with_the_committed_results(project: Path, tool: 
     fixed = tool("check-docs", "--write")
     assert (fixed.status, "docs/page.md: 1 quotation, 1 fixed" in fixed.out) == (0, True)
     assert tool("check-docs").out.startswith("docs/page.md: 1 quotation, all current\n")
+    nothing = tool("check-docs", "--diff")
+    assert (nothing.status, nothing.out) == (0, "")
+    assert nothing.err.startswith("docs/page.md: 1 quotation, all current\n")
     page.write_text("Of score-variance, the slope is 1.0003.\n", encoding="utf-8")
     assert (tool("check-docs").status, tool("check-docs", "--strict").status) == (0, 1)
 

@@ -26,6 +26,7 @@ MISUSE = [
     (["show", "score-varience"], "no claim 'score-varience'; did you mean 'score-variance'?"),
     (["show", "nothing-like-it"], "no claim 'nothing-like-it'; `sdpa-verify list` shows them all"),
     (["show", "qk-norm"], "no claim 'qk-norm'; did you mean 'query-key-normalisation'?"),
+    (["show", "score-varianc"], "no claim 'score-varianc'; did you mean 'score-variance'?"),
     (["show", "gqa"], "no claim 'gqa'; did you mean 'grouped-queries'?"),
     (["list", "nothing-like-it"], "no claim is about 'nothing-like-it'; `sdpa-verify list` shows them all"),
     (["run", "sqrt-scalling"], "did you mean 'sqrt-scaling'?"),
@@ -65,6 +66,7 @@ def test_claims_are_found_by_number_and_by_words(tool: Tool) -> None:
     assert name == "online-softmax"
     assert tool("show", number).out.startswith("online-softmax — ")
     assert tool("list", "RoPE").out.count("rotary-positions") == 1
+    assert " online-softmax " in tool("list", number).out
 
 
 def test_measured_numbers_of_words_are_of_the_reference_run(tool: Tool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, form_option, out_option, say, tell
+from verify.cli.console import PATH, form_option, log, out_option, say, tell
 from verify.errors import CitationError, VerifyError
 
 if TYPE_CHECKING:
@@ -135,8 +135,10 @@ def check_docs(
     checked = check(files, record, strict=strict)
     if write:
         fix(checked)
-    if diff:
-        say(changes(checked).removesuffix("\n"))
+    if diff and (patch := changes(checked)):
+        say(patch.removesuffix("\n"))
+    elif diff:
+        log(FORMS["text"](checked, origin(record)))
     else:
         (tell if form == "text" else say)(FORMS[form](checked, origin(record)))
     return 1 if left(checked) else 0

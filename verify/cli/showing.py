@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,23 +33,24 @@ def list_(words: tuple[str, ...]) -> None:
     With WORD, such as rope or "flash attention", list those that it describes.
     """
     from verify.evidence import Proof
-    from verify.evidence.load import aliases, mentions, numbers, shipped
+    from verify.evidence.load import aliases, numbers, shipped
     from verify.text.latex import plain
 
     # As the reference has them, without SymPy.
     known, sought = {claim.id: claim for claim in shipped().claims}, " ".join(words)
-    places = numbers(known, known)
-    texts = {name: f"{name} {plain(each.title)} {aliases().get(name, '')}" for name, each in known.items()}
-    claims = [claim for name, claim in known.items() if mentions(texts[name], sought)]
-    if not claims:
-        raise ClaimError(f"no claim is about {sought!r}; `sdpa-verify list` shows them all")
-    width, chapter = max(len(claim.id) for claim in claims), None
-    for claim in claims:
+    places, width, chapter = numbers(known, known), max(map(len, known)), None
+    for name, claim in known.items():
+        text = f"{places[name]} {name} {plain(claim.title)} {aliases().get(name, '')}".lower()
+        # Each word that is sought begins one of these.
+        if not all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in sought.lower().split()):
+            continue
         if claim.chapter_title != chapter:
             tell(claim.chapter_title if chapter is None else f"\n{claim.chapter_title}")
             chapter = claim.chapter_title
         ending = " (proved)" if claim.derivation.status is Proof.PROVED else ""
-        tell(f"  {places[claim.id]:>4} {claim.id:<{width}}  {plain(claim.title)}{ending}")
+        tell(f"  {places[name]:>4} {name:<{width}}  {plain(claim.title)}{ending}")
+    if chapter is None:
+        raise ClaimError(f"no claim is about {sought!r}; `sdpa-verify list` shows them all")
 
 
 @click.command()

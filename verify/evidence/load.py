@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shlex
 import tomllib
 from collections.abc import Container, Iterable, Mapping
@@ -157,15 +156,12 @@ def aliases() -> Mapping[str, str]:
     return tomllib.loads((shipped_folder("data") / "aliases.toml").read_text(encoding="utf-8"))
 
 
-def mentions(text: str, words: str) -> bool:
-    """Return whether each of the words, in any case, begins a word of a text."""
-    return all(re.search(rf"(?<!\w){re.escape(word)}", text.lower()) for word in words.lower().split())
-
-
 def meant(name: str, known: Container[str]) -> str:
     """Return the question whether a claim that people call so was meant; "" if none or many are."""
-    called = {claim: f"{claim} {words}" for claim, words in aliases().items() if claim in known}
-    near = [repr(claim) for claim, words in called.items() if mentions(words, name)]
+    called = {claim: f"{claim.replace('-', ' ')} {words}".split() for claim, words in aliases().items()}
+    # Whole words: what is misspelt is for the nearest id.
+    said = set(name.lower().split())
+    near = [repr(claim) for claim, words in called.items() if claim in known and said <= set(words)]
     return f"did you mean {' or '.join(near)}?" if 0 < len(near) <= _FEW else ""
 
 
