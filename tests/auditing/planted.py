@@ -240,6 +240,7 @@ RECONSTRUCTIONS = (
     _slow("queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
     _wrong("keys are used as values", _of(lambda q, k, _: (q, k, k))),
     _wrong("normalised", _of(lambda q, k, v: (_unit(q), _unit(k), v), 10.0), intended="10"),
+    _slow("to the length √d", _of(lambda q, k, v: (8 * _unit(q), 8 * _unit(k), v))),
     _wrong(
         "ln n",
         lambda a, q, k, v: a.attend(q * np.log(np.arange(1, T + 1))[:, None], k, v, C, _causal(T, T)),

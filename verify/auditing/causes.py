@@ -334,7 +334,12 @@ _CHANGES: dict[str, dict[str, Change]] = {
         "queries and keys are exchanged": lambda given: given.placed(query=given.key, key=given.query),
     },
     "record them after they are normalised": {
-        "queries and keys are normalised first": lambda given: given.made(_unit, ["query", "key"])
+        "queries and keys are normalised first": lambda given: given.made(_unit, ["query", "key"]),
+        "queries and keys are normalised first, to the length √d": lambda given: given.having(
+            query=_unit(given.query),
+            key=_unit(given.key),
+            scale=given.formula.scale * given.query.shape[-1],
+        ),
     },
     "repeat each key head in a row, as torch.repeat_interleave does": {
         "grouped heads are tiled: query head i reads key head i mod h_k": _tiled
