@@ -211,7 +211,8 @@ def _contrast(claim: ClaimRecord) -> Contrast:
     if claim.headline:
         check = claim.check(claim.headline)
     else:
-        listed = list(_like_the_first(claim))
+        first = claim.checks[0].quantity, claim.checks[0].method, claim.checks[0].relation
+        listed = [each for each in claim.checks if (each.quantity, each.method, each.relation) == first]
         same = [each for each in claim.checks if wrong and sample(each) == sample(wrong)]
         same += [each for each in listed if wrong and each.cell == wrong.cell]
         check = (*same, listed[-1])[0]
@@ -247,14 +248,6 @@ def _laws(check: Check) -> str:
         case (law,):
             return f", law {law}"
     return "".join(f", {side} {law}" for side, law in laws.items())
-
-
-def _like_the_first(claim: ClaimRecord) -> Iterator[Check]:
-    """Yield the checks of the quantity that a claim checks first."""
-    first = claim.checks[0]
-    for check in claim.checks:
-        if (check.quantity, check.method, check.relation) == (first.quantity, first.method, first.relation):
-            yield check
 
 
 def named(check: Check) -> str:

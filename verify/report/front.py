@@ -123,7 +123,16 @@ def failures(record: RunRecord) -> Iterator[Failure]:
         refuted = [check for check in claim.checks if check.verdict is Verdict.REFUTED]
         if claim.verdict is Verdict.REFUTED and refuted:
             check = max(refuted, key=lambda check: check.deviation)
-            short = f"{check.quantity}{at_settings(check)} is {value_of(check)}, {_by_how_much(check)}"
+            wanted = numbers.beside(check.prediction, check.standard_error)
+            against = {
+                "=": f"not {wanted}",
+                "≤": f"above the bound {wanted}",
+                "≥": f"below the bound {wanted}",
+            }
+            short = f"{check.quantity}{at_settings(check)} is {value_of(check)}, {against[check.relation]}"
+            # How far it is off as a share of what was predicted; of zero there is none.
+            if apart := numbers.apart(check.estimate, check.prediction):
+                short += f": {apart}"
             whole = sentence(check, derived=claim.derivation.status.stands) if check.method != "exact" else ""
             if len(refuted) > 1:
                 whole = f"{whole} {len(refuted)} checks of this claim are refuted.".strip()
@@ -133,13 +142,6 @@ def failures(record: RunRecord) -> Iterator[Failure]:
             short = f"Statement {stated.id} is {badge(stated.outcome).word}: {stated.text}"
             reasons = " ".join(closed(part.reason) for part in stated.parts if not part.holds)
             yield Failure(f"statement-{stated.id}", Prose(short), Prose(reasons))
-
-
-def _by_how_much(check: Check) -> str:
-    """Return what was predicted, and how far the estimate is from it: as a share of it, but for zero."""
-    wanted = numbers.beside(check.prediction, check.standard_error)
-    named = {"=": f"not {wanted}", "≤": f"above the bound {wanted}", "≥": f"below the bound {wanted}"}
-    return ": ".join(filter(None, [named[check.relation], numbers.apart(check.estimate, check.prediction)]))
 
 
 def numbers_of(claim: ClaimRecord, most: int) -> tuple[KeyNumber, ...]:

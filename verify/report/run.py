@@ -193,8 +193,13 @@ class Report:
         self.limits: list[Card] = []
         self.advice: list[tuple[Card, Mapping[str, str]]] = []
         if not self.is_led:
-            self.pages = tuple(_print_pages(self.cards))
-            self.panels = tuple(_first_figures(self.cards))
+            self.pages = tuple(
+                Section(page, "", Prose(title), printed)
+                for page, (title, claims) in _PAGES.items()
+                if (printed := tuple(self.cards[claim] for claim in claims.split() if claim in self.cards))
+            )
+            drawn = {view.key: view for card in self.cards.values() for view in card.figures}
+            self.panels = tuple(drawn[key] for key in _FRONT_FIGURES if key in drawn)
             self.opening = opening(self.cards)
             self.lesson = tuple(scenes(self.cards))
             self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
@@ -342,13 +347,6 @@ def _chapters(record: RunRecord) -> Iterator[Section]:
         )
 
 
-def _print_pages(cards: Mapping[str, Card]) -> Iterator[Section]:
-    """Yield the pages of the short print for which a run has claims."""
-    for page, (title, claims) in _PAGES.items():
-        if printed := tuple(cards[claim] for claim in claims.split() if claim in cards):
-            yield Section(page, "", Prose(title), printed)
-
-
 def _leads(cards: Mapping[str, Card]) -> Iterator[Lead]:
     """Yield the claims that a report is about, each with its numbers and figures."""
     ratio = {view.key.partition(".")[0]: view for view in ratio_views(tuple(cards.values()))}
@@ -384,12 +382,6 @@ def _levels(study: Calibration | None) -> Iterator[Level]:
         in_order = all(cell.in_order for cell in (together, *cells))
         yield Level("" if what in seen else what[:1].upper() + what[1:], together, cells, worst, in_order)
         seen.add(what)
-
-
-def _first_figures(cards: Mapping[str, Card]) -> Iterator[FigureView]:
-    """Yield the figures of the usual first page."""
-    drawn = {view.key: view for card in cards.values() for view in card.figures}
-    yield from (drawn[key] for key in _FRONT_FIGURES if key in drawn)
 
 
 @cache
