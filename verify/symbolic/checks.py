@@ -10,14 +10,13 @@ from sympy import Derivative, Eq, Function, Indexed, Integral, Poly, S, Sum, fac
 from sympy import together
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import StepError
 from verify.symbolic import vocabulary as of
 from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, conditional, expected
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation
-from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.evaluation import Undecided
-from verify.symbolic.vocabulary import Cov, E, Index, Law, Laws, Made, Var, definition, families_of
+from verify.symbolic.modular import Unequal, decide_equality, is_size
+from verify.symbolic.vocabulary import Cov, E, Index, Law, Laws, Made, StepError, Var, definition, families_of
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
 
 
@@ -98,7 +97,14 @@ def substitute(values: Mapping[Any, Any]) -> LineCheck:
             if symbol not in opened.free_symbols:
                 names = ", ".join(sorted(map(str, free_symbols(opened))))
                 raise StepError(f"{symbol} does not stand in the line before, where {names} do")
-        _keep_apart(opened, put)
+        # Two free indices over one range mean different places, which must not become the same.
+        places: dict[tuple[Any, Any], Any] = {}
+        for index in sorted(free_indices(opened), key=str):
+            with suppress(ClaimError):
+                value = put.get(index, index)
+                first = places.setdefault((range_of(opened, index), value), index)
+                if first != index:
+                    raise StepError(f"{first} and {index} mean different places; both cannot be {value}")
         # A size is put in by evaluating there: families keep their ranges.
         sizes = {symbol: int(x) for symbol, x in put.items() if is_size(symbol) and x.is_Integer}
         others = {symbol: value for symbol, value in put.items() if symbol not in sizes}
@@ -114,17 +120,6 @@ def substitute(values: Mapping[Any, Any]) -> LineCheck:
     symbols = {x: value for x, value in put.items() if x.is_Symbol and not isinstance(x, Index)}
     assumed = tuple(Eq(symbol, value, evaluate=False) for symbol, value in symbols.items())
     return LineCheck(compare=compare, words="values put in", needs=equations, assumed=assumed)
-
-
-def _keep_apart(x: Any, values: Mapping[Any, Any]) -> None:
-    """Raise where two free indices over one range, which mean different places, become the same."""
-    places: dict[tuple[Any, Any], Any] = {}
-    for index in sorted(free_indices(x), key=str):
-        with suppress(ClaimError):
-            value = values.get(index, index)
-            first = places.setdefault((range_of(x, index), value), index)
-            if first != index:
-                raise StepError(f"{first} and {index} mean different places; both cannot be {value}")
 
 
 def _difference(before: Any, after: Any) -> str:

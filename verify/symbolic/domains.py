@@ -184,9 +184,7 @@ def symbols_of(parts: Iterable[Any]) -> list[Any]:
     return sorted(set[Any]().union(*map(_symbols_in, parts)), key=str)
 
 
-@lru_cache(maxsize=8192)
-def _symbols_in(part: Any) -> frozenset[Any]:
-    return frozenset(free_symbols(sympify(part)))
+_symbols_in = lru_cache(maxsize=8192)(lambda part: frozenset(free_symbols(sympify(part))))
 
 
 @lru_cache(maxsize=8192)

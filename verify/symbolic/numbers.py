@@ -230,26 +230,19 @@ class Point(Evaluation):
         return np.where(np.sum(turns[1:] & turns[:-1], axis=0) >= 12, np.nan, self.added(terms))
 
 
-@lru_cache(maxsize=512)
-def _draws_of(law: NumericLaw, seed: int, key: Any) -> Any:
-    return law.draws(_rng(seed, key), DRAWS)
-
-
 def _rng(seed: int, key: Any) -> np.random.Generator:
     return np.random.default_rng([seed, *" ".join(map(str, key)).encode()])
 
 
-@lru_cache(maxsize=2**16)
-def _anything(seed: int, key: Any) -> Any:
-    return _rng(seed, key).integers(-300, 300, len(JOINT)) / 128
+_draws_of = lru_cache(maxsize=512)(lambda law, seed, key: law.draws(_rng(seed, key), DRAWS))
+_anything = lru_cache(maxsize=2**16)(lambda seed, key: _rng(seed, key).integers(-300, 300, len(JOINT)) / 128)
+"""Returns three numbers of a component, of which no law is known."""
 
 
 # ---- the value of each kind of part ----------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2**14)
-def _as_float(number: Any) -> Any:
-    return np.float64(float(number))
+_as_float = lru_cache(maxsize=2**14)(lambda number: np.float64(float(number)))
 
 
 def _constant(point: Point, number: Any, _: int) -> Any:

@@ -207,7 +207,16 @@ class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
         if isinstance(key, Index):
             return x.xreplace({key: other}), other
         # A number may stand elsewhere in x, too: only the place of a key is meant.
-        moved = {part: _moved(part, key, other) for part in x.atoms(Indexed, Dot)}
+        moved = {}
+        for part in x.atoms(Indexed, Dot):
+            if isinstance(part, Dot):
+                sizes = {1: part.args[0].ranges[0], 3: part.args[2].ranges[0]}
+            else:
+                sizes = dict(enumerate(getattr(part.base, "ranges", ()), 1))
+            places = {at: size for at, size in sizes.items() if part.args[at] == key}
+            # Where a number stands both for a query and a key, as in q_1·k_1, it is the key that runs.
+            keys = [at for at, size in places.items() if size == n] or list(places)[:1]
+            moved[part] = part.func(*(other if at in keys else arg for at, arg in enumerate(part.args)))
         return x.xreplace(moved), other
 
 
@@ -361,18 +370,6 @@ def families_of(expression: Any) -> frozenset[Family]:
     """Return the families that an expression is made of."""
     dots = {base for part in expression.atoms(Dot) for base in part.args[::2]}
     return frozenset(dots | {part.base for part in expression.atoms(Indexed)})
-
-
-def _moved(part: Any, number: Any, index: Index) -> Any:
-    """Return a component or score with an index for the number of its key."""
-    if isinstance(part, Dot):
-        sizes = {1: part.args[0].ranges[0], 3: part.args[2].ranges[0]}
-    else:
-        sizes = dict(enumerate(getattr(part.base, "ranges", ()), 1))
-    places = {at: size for at, size in sizes.items() if part.args[at] == number}
-    # Where a number stands both for a query and a key, as in q_1·k_1, it is the key that runs.
-    keys = [at for at, size in places.items() if size == n] or list(places)[:1]
-    return part.func(*(index if at in keys else arg for at, arg in enumerate(part.args)))
 
 
 @dataclass(frozen=True)
