@@ -134,12 +134,6 @@ class _Term(NamedTuple):
     entries: tuple[Entry, ...] = ()
 
 
-def _times(*terms: _Term) -> _Term:
-    """Return the product of terms, no two of which share an index."""
-    factors, bounds, entries = zip(*terms, strict=True)
-    return _Term(math.prod(factors, start=S.One), sum(bounds, ()), sum(entries, ()))
-
-
 def _is_part(x: Any) -> bool:
     """Return whether something is a factor by itself; given numbers and their sums are coefficients."""
     if isinstance(x, Sum):
@@ -166,7 +160,9 @@ def _terms(x: Expr) -> Iterator[_Term]:
     for powers, coefficient in Poly(opened(x), *names.values()).terms():
         factors = [list(_part(part)) for part, power in zip(names, powers, strict=True) for _ in range(power)]
         for chosen in product(*factors):
-            yield _times(_Term(coefficient), *chosen)
+            # No two of them share an index.
+            each, bounds, entries = zip(_Term(coefficient), *chosen, strict=True)
+            yield _Term(math.prod(each, start=S.One), sum(bounds, ()), sum(entries, ()))
 
 
 def _part(part: Any) -> Iterator[_Term]:
@@ -178,7 +174,7 @@ def _part(part: Any) -> Iterator[_Term]:
     if low != 1:
         raise NotDerived(f"{part}: only sums from 1 of components and scores have a value")
     for term in _terms(inner.xreplace({index: own})):
-        yield _times(_Term(bound=((own, high),)), term)
+        yield term._replace(bound=((own, high), *term.bound))
 
 
 def _total(term: _Term, moments: _Moments) -> Any:

@@ -62,8 +62,14 @@ class Domain:
         raws = [moment for family in self.families & set(laws) for moment in laws[family].raw]
         symbols = symbols_of([*self.sides, *self.given, *self.put.values(), *raws])
         self.symbols = [x for x in symbols if not isinstance(x, Index) and x not in {*self.sizes, *self.put}]
-        self.alone = {x: [y for y in self.given if y.free_symbols == {x}] for x in self.symbols + self.sizes}
-        self.ends = {x: self._ends(x) for x in self.symbols + self.sizes}
+        # For each symbol the conditions on it alone, and the numbers that conditions compare it with.
+        self.alone, self.ends = dict[Any, list[Any]](), dict[Any, list[Any]]()
+        for symbol in self.symbols + self.sizes:
+            self.alone[symbol] = [x for x in self.given if x.free_symbols == {symbol}]
+            compared = [x.args for x in self.given if isinstance(x, Relational) and symbol in x.args]
+            ends = {side for both in compared for side in both if side.is_number and side.is_finite}
+            has_sign = symbol.is_nonnegative or symbol.is_nonpositive
+            self.ends[symbol] = sorted(ends | ({sympify(0)} if has_sign else set()))
         self.ranges: dict[Any, list[Index]] = {}
         for index in sorted(set().union(*map(free_indices, self.sides)), key=str):
             size = range_if_any(self.sides[0], index) or range_if_any(self.sides[1], index)
@@ -131,12 +137,6 @@ class Domain:
             if self.may_be(symbol, value):
                 break
         return value
-
-    def _ends(self, symbol: Any) -> list[Any]:
-        """Return the numbers that conditions compare a symbol with, and 0 where its sign is known."""
-        compared = [x for x in self.given if isinstance(x, Relational) and symbol in (x.lhs, x.rhs)]
-        ends = {side for x in compared for side in (x.lhs, x.rhs) if side.is_number and side.is_finite}
-        return sorted(ends | ({sympify(0)} if symbol.is_nonnegative or symbol.is_nonpositive else set()))
 
     def may_be(self, symbol: Any, value: Any) -> bool:
         """Return whether a symbol's assumptions, and the conditions on it alone, allow a value."""

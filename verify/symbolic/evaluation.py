@@ -256,11 +256,8 @@ def entries_of(
     return frozenset().union(*terms)
 
 
-@lru_cache(maxsize=256)
-def _choices(*sizes: int) -> Numbers:
-    """Return all choices of an outcome for each of several entries, an entry a row."""
-    return np.indices(sizes).reshape(len(sizes), prod(sizes))
-
+_choices = lru_cache(maxsize=256)(lambda *sizes: np.indices(sizes).reshape(len(sizes), prod(sizes)))
+"""Returns all choices of an outcome for each of several entries, an entry a row."""
 
 _in_order = lru_cache(maxsize=1024)(partial(sorted, key=str))
 definition_of = lru_cache(maxsize=65536)(attrgetter("definition"))

@@ -109,8 +109,15 @@ def _is_root(x: Any) -> bool:
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
     """Evaluate both sides at points for each assignment of sizes."""
     budget, seeds = float(MOST_STEPS), count()
+    signs = {part.args for side in sides for part in side.atoms(Abs, sign, Indicator, Max, Min)}
+    roots = {part for side in sides for part in side.atoms(Pow) if _is_root(part)}
+    signs |= {(of,) for root in roots for of in Mul.make_args(root.base) if of.is_Pow and of.exp.is_even}
+    if len(signs) > MOST_SIGNS:
+        raise Undecided(f"it has more than {MOST_SIGNS} different signs, too many to try them all")
     for number, sizes in enumerate(_assignments(*sides, fixed)):
-        wanted = 1 if number else _points(*sides)
+        # A false line passes a point with a probability of at most 1 - 2^-signs, so that it passes all of so
+        # many with 1e-12 at most.
+        wanted = 28 * 2 ** len(signs) if signs and not number else 1
         for attempt in range(ATTEMPTS):
             points = Points(next(seeds), min(2 * wanted << attempt, BATCH), sizes, laws, budget)
             points.place(*sides)
@@ -123,19 +130,6 @@ def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
                 break
         else:
             raise Undecided("no point was found at which all roots and quotients exist")
-
-
-def _points(*sides: Any) -> int:
-    """Return how many points it takes until a false line passes all of them with 1e-12 at most.
-
-    It passes each with a probability of at most 1 - 2^-signs.
-    """
-    signs = {part.args for side in sides for part in side.atoms(Abs, sign, Indicator, Max, Min)}
-    roots = {part for side in sides for part in side.atoms(Pow) if _is_root(part)}
-    signs |= {(of,) for root in roots for of in Mul.make_args(root.base) if of.is_Pow and of.exp.is_even}
-    if len(signs) > MOST_SIGNS:
-        raise Undecided(f"it has more than {MOST_SIGNS} different signs, too many to try them all")
-    return 28 * 2 ** len(signs) if signs else 1
 
 
 def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[dict[Any, int]]:
