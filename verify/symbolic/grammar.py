@@ -306,11 +306,9 @@ class _Reader:
             if token.text in ("q", "k"):
                 self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
             # Every single letter is near a name, so that a suggestion would mislead.
-            near, names = (
-                self.known * (len(token.text) > 1),
-                "there are q·k, p, p_scaled, H, d_k, n, E, Var, …",
-            )
-            self.fail(unknown("function" if is_called else "name", token.text, near, names), token)
+            near, kind = self.known * (len(token.text) > 1), "function" if is_called else "name"
+            names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
+            self.fail(unknown(kind, token.text, near, names), token)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in _PLAIN:
