@@ -15,8 +15,10 @@ from verify.evidence import Check, Proof, Verdict
 from verify.spec.claim import Claim
 from verify.symbolic.bounds import at_least
 from verify.symbolic.chains import Chain, Line
+from verify.symbolic.checks import moments
 from verify.symbolic.grammar import QuestionError
-from verify.symbolic.vocabulary import NORMAL_LAW, UNIT, E, Softmax, d, j, n, over_keys, score, squares
+from verify.symbolic.vocabulary import NORMAL_LAW, STANDARD, UNIT, E, Softmax, Var, d, j, n, over_keys, score
+from verify.symbolic.vocabulary import squares
 
 SMALL: dict[str, Any] = {"dimensions": (4, 16), "tolerance": 0.05, "workers": 1}
 """Where the number of draws does not matter."""
@@ -169,6 +171,18 @@ def test_bound_of_the_catalogue_answers_where_nothing_is_equal(monkeypatch: pyte
     assert answer.formula == 1 / n
     assert answer.verdict is Verdict.CONFIRMED
     assert "Derived for every n: E[Σ_j p_j²] ≥ 1/n" in str(answer)
+
+
+def test_derivation_that_fails_is_shown_and_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line that fails is marked, and the last line says so."""
+    wrong = Chain(Var(score)).then(2 * d, "every square has mean 2", moments(STANDARD))
+    words: dict[str, Any] = {"title": "Wrong", "statement": "{main}.", "meaning": "It is not so."}
+    claim = Claim(id="wrong", derive=lambda: wrong, **words)
+    monkeypatch.setattr(questions, "catalogue", lambda: {claim.id: claim})
+    answer = ask("Var(q·k)", **SMALL)
+    assert answer.exit_status == 1
+    assert "every square has mean 2 (✗ " in str(answer)
+    assert "\n\nUndecided: the derivation failed, so nothing was drawn: " in str(answer)
 
 
 def test_claim_answers_only_under_its_laws() -> None:

@@ -108,6 +108,8 @@ class Answer:
         for chain in derivation.chains:
             title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
             blocks.append(title + chain_text(chain, width))
+        if derivation.problem:
+            return "\n\n".join([*blocks, folded(f"Undecided: {self.evidence.reason}.")])
         values = [({str(size): at[size] for size in at}, self.evidence.check(_id(at))) for at in asked.places]
         blocks.append(self._table("first sample" if asked.compared[0] is None else "predicted", values))
         if fits := [({"fit": check.id}, check) for check in self.evidence.checks if check.method == "fit"]:
