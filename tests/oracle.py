@@ -33,8 +33,8 @@ RESTATED = {
 }
 """What compares something stronger now, or is known to more digits."""
 REJUDGED = {"a6": "wrong", "b7": "holds-with-conditions", "n10": "holds-with-conditions"}
-"""Statements with another outcome: code that does not run is no misprint; low dimension is a condition, and so
-is initialisation, after which scaling is not like clipping."""
+"""Statements with another outcome: code that does not run is no misprint; low dimension is a condition, and
+so is initialisation, after which scaling is not like clipping."""
 _ERRORS = 6.0
 _ROUNDING = 1e-12
 

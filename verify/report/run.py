@@ -96,6 +96,7 @@ _NOTATION = {
     r"$T$, $D$, $L$": "the number of tokens, the width of the model, and the number of layers",
     r"$\rho$, $\kappa$": "a correlation, and the kurtosis of components, 3 for normal ones",
     r"$H$, $Q_{0.95}$": "the entropy of a row’s weights in nats, and the 95% point of a law",
+    r"$\Phi$": "the distribution function of a standard normal number",
     r"$\hat V$, $N$": "the plain variance of the scores of all pairs of $N$ vectors",
     r"$b$, $r$, $M$, $\lambda$": "what their row says: a score or bits, a rate, a bound, a factor",
 }

@@ -24,6 +24,9 @@ from verify.text.latex import spoken as in_signs
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
 
+PHI = sympy.Function("Phi")
+"""Φ, the distribution function of a standard normal number, as formulas write it."""
+
 _LARGE = (sympy.Sum, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
 """Notations that reach to the end of their product: factors only in brackets or as the last."""
 
@@ -68,6 +71,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def __init__(self, expression: Any, *, stroke: bool = False) -> None:
         super().__init__({"ln_notation": True})
+        # An error function is written by the distribution function of a standard normal number.
+        expression = expression.replace(sympy.erf, lambda x: 2 * PHI(sqrt(2) * x) - 1)
+        expression = expression.replace(sympy.erfc, lambda x: 2 - 2 * PHI(sqrt(2) * x))
         self._stroke = stroke
         places = set(_places(expression))
         by_size = {size: {place for other, place in places if other == size} for size, _ in places}
@@ -98,7 +104,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         left, first, right, second = expr.args
-        if (left, first) == (right, second):
+        if _is_squared_length(expr):
             power = str(2 * int(exp)) if exp.isdigit() else f"2 {exp}" if exp else "2"
             return rf"\left|{self._vector(left, (first,))}\right|^{{{power}}}"
         text = rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
@@ -221,6 +227,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             is_open |= isinstance(last, sympy.log) and last.args[0].is_Atom
             over = self._in_brackets_if(is_open, None, over)
             lies_open = len(below) > 1 or below[0].is_Add or _is_dot(below[0]) or isinstance(below[0], _LARGE)
+            lies_open |= _are_lengths(below[0]) and below[0].base.is_Mul
             return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
         large = [factor for factor in above if isinstance(factor, _LARGE)] if not self._stroke else []
@@ -243,11 +250,14 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         base, power = expr.base, expr.exp
         if power.is_Rational and power.is_negative:
             return self._print_Mul(expr)
+        if _are_lengths(expr):
+            return " ".join(self._print(part).removesuffix("^{2}") for part in Mul.make_args(base))
         if power.is_Rational and power.p == 1 and power.q > 1:
             return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
         if base.is_Function:
             return str(self._print(base, exp=self._above(power)))
-        is_simple = base.is_Symbol or isinstance(base, Indexed) or (base.is_Integer and base.is_nonnegative)
+        is_simple = base.is_Symbol or base.is_NumberSymbol or isinstance(base, Indexed)
+        is_simple |= bool(base.is_Integer and base.is_nonnegative)
         return f"{self._in_brackets_if(not is_simple, base)}^{{{self._above(power)}}}"
 
     def _print_Rational(self, expr: Any) -> str:  # noqa: N802
@@ -295,6 +305,15 @@ def _is_dot(x: Any) -> bool:
     if isinstance(x, Dot):
         return bool(x.args[:2] != x.args[2:])
     return isinstance(x, of.Named) and r"\cdot" in x.args[0].name
+
+
+def _are_lengths(x: Any) -> bool:
+    """Return whether this is the root of a product of squared lengths."""
+    return bool(x.is_Pow and x.exp == S.Half and all(map(_is_squared_length, Mul.make_args(x.base))))
+
+
+def _is_squared_length(part: Any) -> bool:
+    return isinstance(part, Dot) and part.args[:2] == part.args[2:]
 
 
 def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
