@@ -105,7 +105,8 @@ def test_evidence_that_a_claim_lacks_is_an_error(evidence: str) -> None:
 
 SLIPS = {
     **dict.fromkeys(
-        ("v3", "v4", "v6", "n3", "n5", "n7", "n10", "b1", "b4", "a4", "a5", "a7"), Outcome.WITH_CONDITIONS
+        ("v3", "v4", "v6", "n3", "n5", "n7", "n10", "b1", "b4", "b7", "a4", "a5", "a7"),
+        Outcome.WITH_CONDITIONS,
     ),
     "b3": Outcome.MISPRINTED,
     "a6": Outcome.WRONG,

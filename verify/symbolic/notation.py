@@ -73,7 +73,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         super().__init__({"ln_notation": True})
         # An error function is written by the distribution function of a standard normal number.
         expression = expression.replace(sympy.erf, lambda x: 2 * PHI(sqrt(2) * x) - 1)
-        expression = expression.replace(sympy.erfc, lambda x: 2 - 2 * PHI(sqrt(2) * x))
+        expression = expression.replace(sympy.erfc, lambda x: 2 * PHI(-sqrt(2) * x))
         self._stroke = stroke
         places = set(_places(expression))
         by_size = {size: {place for other, place in places if other == size} for size, _ in places}
