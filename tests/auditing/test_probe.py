@@ -212,7 +212,7 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "7% in columns": (lambda q, k, v: attention(q, k, v) * (1 + 0.07 * np.sin(np.arange(16))), {}, ""),
     "squares": (lambda q, k, v: attention(q**2, k, v), {}, ""),
     "uniform": (lambda q, _k, v: v.mean(axis=2, keepdims=True) + 0 * q, {}, ""),
-    "normalised": (lambda q, k, v: attention(unit(q), unit(k), v), {}, ""),
+    "normalised": (lambda q, k, v: attention(unit(q), unit(k), v), {}, "their lengths change nothing"),
 }
 
 
@@ -224,6 +224,16 @@ def test_what_is_off_is_wrong_also_without_a_known_cause(name: str) -> None:
     assert any(cause in line for line in (*probed.faults, *wrong_at(probed)))
     with pytest.raises(AssertionError):
         probed.assert_is()
+
+
+def test_a_scale_that_follows_the_heads_is_given_for_each_number() -> None:
+    """Beside the cause, which is read off the usual sizes."""
+    probed = probe_everywhere(
+        partial(attention, scale=lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5), d_k=16
+    )
+    first, second = probed.faults
+    assert "the width of all heads together is taken for d_k" in first
+    assert second.startswith("the scale is 0.25 at 1 head, 0.1443 at 3 heads")
 
 
 RULES: list[Callable[[Any, Any], Any]] = [

@@ -257,6 +257,9 @@ class Model:
         )
 
 
+_SATURATED = 0.99  # a weight beyond which longer queries change little
+
+
 class Identity(NamedTuple):
     """What a function is; ``faults`` are no attention's, and what is ``unexplained`` may be meant.
 
@@ -281,6 +284,12 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
         raise RefusedError("returned NaN or infinities for moderate numbers")
     if not np.allclose(usual, again, rtol=_CLOSE, atol=_CLOSE):
         raise RefusedError("gives another output for the same arrays; switch dropout off")
+    # Of equal weights, or of a single key's, lengths say nothing.
+    shorter, opposite = _weights(kernel, query / 8, key / 8), _weights(kernel, -query, key)
+    tells = not np.allclose(usual, opposite, atol=_CLOSE) and bool((usual.max(axis=-1) < _SATURATED).any())
+    if tells and np.allclose(usual, shorter, rtol=_CLOSE, atol=_CLOSE):
+        inside = "queries and keys are normalised in it: their lengths change nothing"
+        return Identity(faults=(f"{inside}; probe what follows, or audit its arrays",))
     # Weights add up to 1 over the axis of the softmax, and over no other of more than one.
     axes = [
         name
@@ -290,12 +299,11 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
     if len(axes) == 1 and axes != ["keys"]:
         return Identity(faults=(f"the softmax is over the {axes[0]}, not the keys",))
     sink, factor = _sinks(kernel, sizes, unit_roundoff(usual))
-    if math.isnan(factor):
-        return Identity(
-            faults=("the weights of a row do not add up to 1: there is no softmax over the keys",)
-        )
     if factor != 1:
-        return Identity(faults=(f"the weights are multiplied by {factor:.4g} after the softmax",))
+        fault = f"the weights are multiplied by {factor:.4g} after the softmax"
+        if math.isnan(factor):
+            fault = "the weights of a row do not add up to 1: there is no softmax over the keys"
+        return Identity(faults=(fault,))
     # With queries of 0 only positions can tell keys apart.
     query, key, _ = sizes.arrays(12, 12)
     rows = _weights(kernel, 0 * query, key)[0, :, -1]

@@ -101,7 +101,7 @@ def cases(sizes: Sizes, *, gradient: bool = False) -> dict[str, Case]:
     table |= {f"{count} sequences": usual._replace(sequences=count) for count in (1, 3, 4, 5)}
     for count in (1, 3, 8):
         more = sizes._replace(heads=count * shared, key_heads=count)
-        table[f"{more.heads} heads"] = usual._replace(sizes=more)
+        table["1 head" if more.heads == 1 else f"{more.heads} heads"] = usual._replace(sizes=more)
     table |= {f"{name} arrays": usual._replace(sequences=2, strides=name) for name in STRIDES}
     for dtype in ("float16", "bfloat16", "float64"):
         for n in (17, 130):
@@ -217,10 +217,14 @@ class Probe:
                 kinds = [kind for kind in ("rows are wrong", "the scale is") if kind in corner.text]
                 alike.setdefault((kinds or [corner.text])[0], []).append(corner)
         in_corners = []
-        for same in alike.values():
-            names = "; ".join(corner.name for corner in same[:4])
+        for kind, same in alike.items():
             more = f" and {len(same) - 4} more" if len(same) > 4 else ""
-            in_corners.append(f"at {names}{more}: {same[0].text}")
+            if kind == "the scale is":
+                scales = (f"{corner.text.removeprefix(kind).strip()} at {corner.name}" for corner in same[:4])
+                in_corners.append(f"{kind} {', '.join(scales)}{more}")
+            else:
+                names = "; ".join(corner.name for corner in same[:4])
+                in_corners.append(f"at {names}{more}: {same[0].text}")
         return (*self.identity.faults, *wrong_scale, *in_corners)
 
     @property
