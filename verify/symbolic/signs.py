@@ -7,7 +7,7 @@ from itertools import combinations, starmap
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Function, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta
-from sympy import Le, Limit, Lt, Max, Min, Mul, Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan
+from sympy import Le, Limit, Lt, Mul, Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan
 from sympy import Union, erf, exp, factor, fraction, log, oo, sympify, tanh, together
 from sympy.core.assumptions import StdFactKB
 from sympy.solvers.inequalities import solve_poly_inequality
@@ -215,15 +215,6 @@ class Signs:
             return False
         return bool((elsewhere & domain).is_empty)
 
-    def _end(self, x: Any, strict: bool) -> bool:
-        """A sum with the largest of several, or less the least, that has the sign with any of them."""
-        for term in Add.make_args(x) if isinstance(x, Add) else ():
-            for kind, end in ((Max, term), (Min, -term)):
-                for part in end.args if isinstance(end, kind) else ():
-                    if self.nonnegative(x - term + (part if kind is Max else -part), strict=strict):
-                        return True
-        return False
-
     def _any_score(self, x: Any, strict: bool) -> bool:
         """The largest of scores less any of them; and log-sum-exp less any of them, or less the largest."""
         for most in x.atoms(Largest, LogSumExp) if isinstance(x, Add) and not strict else ():
@@ -280,7 +271,7 @@ class Signs:
         return isinstance(factors, Mul | Pow) and factors != x and self.nonnegative(factors, strict=strict)
 
     # Part by part is sooner than SymPy's own assumptions of the whole.
-    _REASONS = (_part_by_part, _assumed, _roots, _end, _any_score, _given, _more, _factors)
+    _REASONS = (_part_by_part, _assumed, _roots, _any_score, _given, _more, _factors)
 
 
 @lru_cache(maxsize=4096)  # for it is asked of a sum and its negative, strictly and not, in line after line

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items, Le, Min
-from verify.spec import Plot, Rational, S, Within, Wrong, algebra, assume, at_most, cite, d, exp, log, moments
-from verify.spec import score, sqrt, symbols, tanh
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items, Le, Max
+from verify.spec import Min, Plot, Rational, S, Within, Wrong, algebra, assume, at_most, cite, d, exp, log
+from verify.spec import moments, score, sqrt, symbols, tanh
 from verify.spec.arrays import Array, Rounded, largest_difference, loops, rounded, softmax
 from verify.spec.score_law import lengths
 
@@ -34,9 +34,9 @@ def derive() -> Chains:
     odds, defines = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R), "how far log odds move"
     chain = Chain(odds, name="odds", title=title, defines=defines)
     yield chain.then(2 * epsilon, "the exponentials of the others have a common factor", algebra)
-    half, move, given = SPACING / 2, Min(SPACING / 2, t - 2**e), (Ge(t, 2**e),)
-    rest, share = half * (t - 2**e - move) + (half - move) * 2**e, 1 / (1 + 2**b)
-    largest = at_most(rest / (t * (2**e + half)), given=given)
+    half, above, share = SPACING / 2, t - 2**e, 1 / (1 + 2**b)
+    move, rest = Min(half, above), half * Max(above - half, 0) + Max(half - above, 0) * 2**e
+    largest = at_most(rest / (t * (2**e + half)), given=(Ge(t, 2**e),))
     title = "The move of a score $t$ from $2^e$ on, half the spacing of $b$-bit numbers at most, over it"
     defines = "how far rounding moves a score, over the score"
     yield Chain(move / t, name="half", title=title, defines=defines).through(

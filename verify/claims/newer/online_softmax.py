@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Chains, Check, Claim, Column
-from verify.spec import Computed, Derivation, E, Family, Items, Le, Line, Min, Rational, Softmax, Sum, Symbol
-from verify.spec import Threshold, Wrong, a, algebra, at_most, cite, d_v, exp, j, log, m, n, over_keys, s
-from verify.spec import symbols, v
+from verify.spec import Computed, Derivation, E, Family, Items, Le, Line, Max, Min, Rational, Softmax, Sum
+from verify.spec import Symbol, Threshold, Wrong, a, algebra, at_most, cite, d_v, exp, j, log, m, n
+from verify.spec import over_keys, s, symbols, v
 from verify.spec.arrays import Array, Draws, in_single_precision, largest_difference, loops, rounded, softmax
 
 LAG = 8 * log(2)  # the published threshold, 8 in powers of two
@@ -25,7 +25,8 @@ def derive() -> Chains:
     )
     same = Line(Softmax(s[a, j], j), "the exponential of the reference cancels", algebra)
     yield Chain(Softmax(s[a, j] - r, j), same, name="cancels", title="With any reference $r$")
-    less = at_most(E(Sum(exp(t) - exp(lead), (j, 2, n))))
+    below = exp(lead) * (exp(Max(t - R * x[a, j], 0)) - 1)
+    less = at_most(E(Sum(below, (j, 2, n))))
     title = "On average over rows whose scores lie anywhere from 0 to $R$ above the first, but at most $t$"
     chain = Chain(E(1 + Sum(exp(lead), (j, 2, n))), name="drawn", title=title)
     yield chain.then(1 + (n - 1) * exp(t), "none of them exceeds $t$", less, "≤")
