@@ -157,4 +157,4 @@ TOTAL = Column(made, "total")
 def test_lines_may_speak_of_what_a_program_makes(holds: bool, start: Any, end: Any, check: LineCheck) -> None:
     """It is any number, and may be bounded; it is no constant, and independent of nothing that is drawn."""
     relation: Any = "≤" if "≤" in check.relations else "="
-    assert Chain(start, Line(end, "so it is", check, relation)).checked[0].holds is holds
+    assert bool(Chain(start, Line(end, "so it is", check, relation)).checked[0].problem) is not holds

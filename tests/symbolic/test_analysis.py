@@ -63,7 +63,7 @@ def test_integrals_of_what_is_drawn_by_a_primitive_without_jumps() -> None:
     rate = t * (over_keys(weight * row**2) - over_keys(weight * row) ** 2)
     lost = log(n) - Entropy(t * row, j)
     chain = Chain(Integral(rate, (t, 0, 1)), Line(lost.subs(t, 1), "", integral(lost)))
-    assert all(line.holds for line in chain.checked)
+    assert not any(line.problem for line in chain.checked)
     assert "differ" in refused(integral(lost), Integral(rate, (t, 0, 1)), lost.subs(t, 2))
     assert "jump" in refused(integral(lost), Integral(rate, (t, 0, oo)), lost.subs(t, 1))
     pole, over = 1 / (1 + t * row), Integral(-row / (1 + t * row) ** 2, (t, 0, 1))

@@ -12,7 +12,7 @@ from sympy import Abs, Ge, Integral, Le, Rational, S, Symbol, exp, gamma, log, o
 from verify.evidence.plots import readable
 from verify.report.formulas import Formulas
 from verify.symbolic import notation
-from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.chains import Chain, Line, LineCheck, Related
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, STANDARD
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Family, Given, Indicator, Largest, Law
 from verify.symbolic.vocabulary import LogSumExp, Named, Quantile, Softmax, Var, a, b, d, i, j, k, l, m, mu_k
@@ -111,11 +111,9 @@ def test_queries_stand_before_keys() -> None:
 
 
 def test_statement_has_its_sign_between_its_sides() -> None:
-    """A proposition is both sides with the sign of the chain, which may be "~" or "⇔"."""
-    line = Line(d, "so", taking(laws=STANDARD), "~")
-    assert notation.latex(Chain(Var(score), line).proposition).endswith(r"\sim d_k")
-    line = Line(Le(d, 1), "so", taking(), "⇔")
-    assert notation.latex(Chain(Le(d**2, 1), line).proposition) == r"d_k^2 \le 1 \iff d_k \le 1"
+    """What a chain shows is both sides with its sign, which may be "~" or "⇔"."""
+    assert notation.latex(Related(Var(score), Symbol("~"), d)).endswith(r"\sim d_k")
+    assert notation.latex(Related(Le(d**2, 1), Symbol("⇔"), Le(d, 1))) == r"d_k^2 \le 1 \iff d_k \le 1"
 
 
 BOTH = "queries and keys"

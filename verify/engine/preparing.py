@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from sympy import Symbol
+
 from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import Entry
 from verify.errors import ClaimError, nearest
@@ -42,7 +44,7 @@ from verify.proofs.record import is_current, recorded
 from verify.spec.claim import Findings
 from verify.spec.experiment import bound_to
 from verify.spec.words import Words
-from verify.symbolic.chains import Derivation
+from verify.symbolic.chains import Derivation, Related
 from verify.symbolic.notation import latex, plain
 from verify.text.numbers import counted
 
@@ -97,10 +99,10 @@ def derivation_record(derivation: Derivation, claim: str = "") -> DerivationReco
     """Return the record of a claim's derivation, checked, with its proof in Coq if it has that."""
     chains = []
     for chain in derivation.chains:
-        holds, lines = all(line.holds for line in chain.checked), []
+        lines, holds = [], not any(line.problem for line in chain.checked)
         for checked in chain.checked:
             line, words = checked.line, checked.line.check.words
-            if checked.holds:
+            if not checked.problem:
                 words += f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
             lines.append(
                 LineRecord(
@@ -109,9 +111,10 @@ def derivation_record(derivation: Derivation, claim: str = "") -> DerivationReco
                     because=line.because,
                     checked=words,
                     cites=tuple(theorem.name for theorem in line.check.cites),
-                    holds=checked.holds,
+                    holds=not checked.problem,
                 )
             )
+        shows = latex(Related(chain.start, Symbol(chain.relation), chain.end)) if holds else ""
         chains.append(
             ChainRecord(
                 name=chain.name,
@@ -119,7 +122,7 @@ def derivation_record(derivation: Derivation, claim: str = "") -> DerivationReco
                 definition=chain.defines,
                 start=latex(chain.start),
                 lines=tuple(lines),
-                shows=latex(chain.proposition) if holds else "",
+                shows=shows,
                 assumptions=chain.assumptions if holds else (),
             )
         )

@@ -344,7 +344,7 @@ def chain_text(chain: Chain, width: int | None = WIDTH) -> str:
     for checked in chain.checked:
         line = checked.line
         tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
-        ending = f"✓ {unformatted(line.check.words)}, {tried}" if checked.holds else f"✗ {checked.problem}"
+        ending = f"✗ {checked.problem}" if checked.problem else f"✓ {unformatted(line.check.words)}, {tried}"
         lines.append(beside(f"  {line.relation} ", plain(line.expression)))
         lines.append(beside("      ", f"{unformatted(line.because)} ({ending})"))
     return "\n".join(lines)

@@ -255,7 +255,7 @@ class _PutIn:
 def require_holding(chain: Chain) -> None:
     """Raise StepError where a line of a chain does not hold."""
     for number, line in enumerate(chain.checked, 1):
-        if not line.holds:
+        if line.problem:
             name = chain.title or chain.name or "the earlier chain"
             raise StepError(f"{name} does not hold in its line {number}: {line.problem}")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Function, Symbol, sympify
+from sympy import Function, sympify
 from sympy.logic.boolalg import BooleanAtom
 
 from verify.errors import ClaimError, unknown
@@ -134,17 +134,13 @@ class Related(Function):  # type: ignore[misc]  # SymPy has no types
 class CheckedLine:
     """A line with its outcome: ``problem`` says why it fails, ``tried`` how the second net tried it.
 
-    ``tried`` is empty where the line could be evaluated at no point.
+    ``problem`` is empty where the check took the line and nothing refuted it, ``tried`` where the line could
+    be evaluated at no point.
     """
 
     line: Line
     problem: str = ""
     tried: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the check took the line and nothing refuted it."""
-        return not self.problem
 
 
 class Chain:
@@ -215,11 +211,6 @@ class Chain:
                 f"chain {self.name or self.start}: its lines go in several directions: {directions}"
             )
         return next(iter(relations), "=")
-
-    @property
-    def proposition(self) -> Related:
-        """The relation of start and end that holds if all lines do."""
-        return Related(self.start, Symbol(self.relation), self.end)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
