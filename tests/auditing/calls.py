@@ -7,7 +7,7 @@ import numpy as np
 
 import verify
 from verify.auditing.files import FolderWriter
-from verify.auditing.recording import Call, Intended, Layer, Recording
+from verify.auditing.recording import Call, Intended, Layer, Recording, in_memory
 from verify.evidence.audits import AuditRecord, Finding
 
 D = 64
@@ -77,6 +77,27 @@ def write(recording: Recording, folder: Path) -> None:
         for made in layer.calls:
             writer.add(layer.name, made)
     writer.finish(recording)
+
+
+def only(recording: Recording) -> Call:
+    """Return the one call of the one layer."""
+    (layer,) = recording.layers
+    (call,) = layer.calls
+    return call
+
+
+def deviation(call: Call) -> float:
+    """Return by how much the recorded output differs from the one that follows, over rows that see a key."""
+    given = in_memory(call)
+    declared = {name: getattr(given, name) for name in ("mask", "bias", "softcap", "sink")}
+    declared = {name: value for name, value in declared.items() if value is not None}
+    scale = given.query.shape[-1] ** -0.5 if call.scale is None else call.scale
+    arrays = (np.asarray(array).astype(np.float64) for array in (given.query, given.key, given.value))
+    wanted = attention(*arrays, scale=scale, causal=call.causal, **declared)
+    seen = np.any(wanted != 0, axis=-1)
+    assert seen.any()
+    error = np.asarray(given.output).astype(np.float64) - wanted
+    return float(np.linalg.norm(error[seen]) / np.linalg.norm(wanted[seen]))
 
 
 def audited(*calls: Call, intended: Intended | None = None, **options: Any) -> AuditRecord:

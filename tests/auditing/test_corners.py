@@ -22,11 +22,6 @@ def attend(q: Any, k: Any, v: Any, seen: Any = None, most: float = 1e9) -> Any:
     return scores.softmax(-1) @ v
 
 
-def times(x: Any, factor: float) -> Any:
-    """Return ``x``, whose gradient is multiplied by a factor."""
-    return x.detach() + factor * (x - x.detach())
-
-
 def blocked(q: Any, k: Any, v: Any, forgets: int | None = None) -> Any:
     """Attend block by block with running sums; after ``forgets`` keys the sums are not scaled down."""
     out, total = torch.zeros_like(q), torch.zeros_like(q[..., :1])
@@ -51,18 +46,6 @@ def off(where: Callable[[Any, Any, Any], bool]) -> Callable[[Any, Any, Any], Any
     return lambda q, k, v: attend(q, k, v) * (1.1 if where(q, k, v) else 1)
 
 
-def writing(q: Any, k: Any, v: Any) -> Any:
-    """Scale the caller's queries."""
-    q *= 0.5
-    return attend(2 * q, k, v)
-
-
-def unsafe(q: Any, k: Any, v: Any) -> Any:
-    """Take the exponential of scores as they are."""
-    e = (q @ k.mT * q.shape[-1] ** -0.5).exp()
-    return e / e.sum(-1, keepdim=True) @ v
-
-
 def zeros_in_the_last_row(q: Any, k: Any, v: Any) -> Any:
     """Leave the tail of a length that is not divisible by 64 unwritten."""
     out = attend(q, k, v)
@@ -75,11 +58,6 @@ def padded(q: Any, k: Any, v: Any) -> Any:
     """Let keys of padding take part."""
     more = (0, 0, 0, -k.shape[2] % 16)
     return attend(q, torch.nn.functional.pad(k, more), torch.nn.functional.pad(v, more))
-
-
-def next_too(queries: int, keys: int) -> Any:
-    """Causal, and one too many."""
-    return torch.ones(queries, keys, dtype=torch.bool).tril(1)
 
 
 FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
@@ -96,7 +74,10 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "one query": (off(lambda q, k, _v: q.shape[2] == 1 < k.shape[2]), "1 queries"),
     "more queries": (off(lambda q, k, _v: q.shape[2] > k.shape[2] > 9), "130 queries, 64 keys"),
     "one width": (off(lambda q, _k, _v: q.shape[3] == 96), "d = 96"),
-    "overflow": (unsafe, "scores of 100"),
+    "overflow": (
+        lambda q, k, v: (e := (q @ k.mT * q.shape[-1] ** -0.5).exp()) / e.sum(-1, keepdim=True) @ v,
+        "scores of 100",
+    ),
     "last row": (zeros_in_the_last_row, "a row do not add up to 1"),
     "padding": (padded, "a row do not add up to 1"),
     "small weights": (
@@ -105,9 +86,15 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     ),
     "float16": (off(lambda q, _k, _v: q.dtype == torch.float16), "float16"),
     "more than four heads": (off(lambda q, _k, _v: q.shape[1] > 4), "heads"),
-    "writes": (writing, "inputs left as they are: it writes to its queries"),
+    "writes": (
+        lambda q, k, v: attend(2 * q.mul_(0.5), k, v),
+        "inputs left as they are: it writes to its queries",
+    ),
     "running sums": (lambda q, k, v: blocked(q, k, v, 256), "513 tokens"),
-    "one too many": (lambda q, k, v: attend(q, k, v, next_too), "the mask is causal, but off by +1"),
+    "one too many": (
+        lambda q, k, v: attend(q, k, v, lambda *sizes: torch.ones(sizes, dtype=torch.bool).tril(1)),
+        "the mask is causal, but off by +1",
+    ),
 }
 
 
@@ -131,7 +118,9 @@ def test_gradients_are_held_to_the_formula(factor: float, which: int, said: str)
     """A kernel that is right forward may be wrong backward."""
 
     def function(*given: Any) -> Any:
-        return attend(*(times(x, factor) if place == which else x for place, x in enumerate(given)))
+        arrays, x = list(given), given[which]
+        arrays[which] = x.detach() + factor * (x - x.detach())  # the same, but for its gradient
+        return attend(*arrays)
 
     assert probe(function, 16, heads=2).faults == ()
     (fault,) = probe(function, 16, heads=2, gradient=True).faults

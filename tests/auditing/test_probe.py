@@ -12,9 +12,8 @@ from scipy.special import softmax
 import verify
 from tests.auditing.calls import attention as correct
 from tests.tool import blocks
-from verify.auditing.probe import Probe
+from verify.auditing.probe import Probe, cases
 from verify.auditing.probe import probe as probe_everywhere
-from verify.auditing.probe import cases
 from verify.errors import SettingsError
 
 probe = partial(probe_everywhere, heads=1, corners=False)
@@ -55,21 +54,13 @@ def by_scores(function: Callable[[Any], Any]) -> Callable[..., Any]:
     return lambda q, k, v: function(q @ np.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5) @ v
 
 
-def over(axis: int) -> Callable[..., Any]:
-    """Return attention with a softmax over this axis."""
-    return by_scores(partial(softmax, axis=axis))
-
-
-def unit(array: Any) -> Any:
-    """Return normalised vectors."""
-    return array / np.linalg.norm(array, axis=-1, keepdims=True)
-
-
 def test_what_is_printed_of_plain_attention() -> None:
-    """Nothing is wrong with attention as it is written down."""
+    """Nothing is wrong with attention as it is written down; a property that there is not is refused."""
     # A model's configuration may have whole numbers of NumPy.
     plain = probe(attention, np.int64(32), heads=np.int32(2))  # type: ignore[arg-type]
     plain.assert_is(causal=False)
+    with pytest.raises(SettingsError, match="property 'group'; did you mean 'groups'"):
+        plain.assert_is(group="tiled")
     assert plain.scale == pytest.approx(32**-0.5, rel=1e-5)
     assert [" ".join(line.split()) for line in repr(plain).splitlines()] == [
         "attention (d_k = 32, 2 heads, 2 of keys, arrays of numpy)",
@@ -142,6 +133,7 @@ def test_a_wrong_scale_is_named_with_its_fix(scale: Any, problem: str) -> None:
 
 
 CAUSAL: dict[str, Any] = {"shift": top_left}
+TWO, GROUPED = {"heads": 2}, {"heads": 4, "key_heads": 2}
 IDENTIFIED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
     "not causal": ({}, {}, {"causal": False, "alignment": None}, "none: each query sees all keys"),
     "top left": (CAUSAL, {}, {"causal": True, "alignment": "top-left"}, "aligned top-left"),
@@ -155,15 +147,10 @@ IDENTIFIED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]
     "soft-cap": ({"softcap": 10.0}, {}, {"softcap": 10.0}, "soft-cap       10"),
     "sinks": ({"sink": [1.0, -1.0]}, {"heads": 2}, {"sink": True}, "sink           1, -1"),
     "sinks of 0, which add 1": ({"sink": [0.0, 0.0]}, {"heads": 2}, {"sink": True}, "sink           0, 0"),
-    "interleaved": (
-        {},
-        {"heads": 4, "key_heads": 2},
-        {"groups": "interleaved"},
-        "interleaved, as repeat_interleave",
-    ),
+    "interleaved": ({}, GROUPED, {"groups": "interleaved"}, "interleaved, as repeat_interleave"),
     "tiled": (
-        {"groups": lambda head, _heads, key_heads: head % key_heads},
-        {"heads": 4, "key_heads": 2},
+        {"groups": lambda head, _, keys: head % keys},
+        GROUPED,
         {"groups": "tiled"},
         "tiled, as repeat",
     ),
@@ -188,20 +175,17 @@ def test_what_is_identified_must_be_expected(name: str) -> None:
             probed.assert_is()
 
 
+length = partial(np.linalg.norm, axis=-1, keepdims=True)
 WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     **{
-        f"softmax over {name}": (over(axis), {"heads": 2}, f"is over the {name}, not the")
+        f"softmax over {name}": (by_scores(partial(softmax, axis=axis)), TWO, f"is over the {name}, not the")
         for axis, name in ((-2, "queries"), (1, "heads"), (0, "sequences"))
     },
     "one key more": (partial(attention, shift=lambda *_: 1), {}, "causal, but off by +1"),
     "one key less": (partial(attention, shift=lambda *_: -1), {}, "causal, but off by -1"),
     "divided": (by_scores(lambda s: s / s.shape[-1]), {}, "there is no softmax over the keys"),
     "sigmoid": (by_scores(lambda s: 1 / (1 + np.exp(-s))), {}, "there is no softmax over the keys"),
-    "7% more": (
-        lambda q, k, v: 1.07 * attention(q, k, v),
-        {},
-        "weights are multiplied by 1.07 after the softmax",
-    ),
+    "7% more": (lambda *qkv: 1.07 * attention(*qkv), {}, "weights are multiplied by 1.07 after the softmax"),
     "next values": (
         lambda q, k, v: attention(q, k, np.roll(v, 1, axis=2)),
         {},
@@ -212,7 +196,7 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "7% in columns": (lambda q, k, v: attention(q, k, v) * (1 + 0.07 * np.sin(np.arange(16))), {}, ""),
     "squares": (lambda q, k, v: attention(q**2, k, v), {}, ""),
     "uniform": (lambda q, _k, v: v.mean(axis=2, keepdims=True) + 0 * q, {}, ""),
-    "normalised": (lambda q, k, v: attention(unit(q), unit(k), v), {}, "their lengths change nothing"),
+    "normalised": (lambda q, k, v: attention(q / length(q), k / length(k), v), {}, "lengths change nothing"),
 }
 
 
@@ -275,9 +259,7 @@ def test_tokens_before_heads_are_turned() -> None:
     assert "turn arrays to the axes [sequence, head, token, d]" in probed.unexplained[0]
 
 
-def dropping(q: Any, k: Any, v: Any, rng: Any = np.random.default_rng(0)) -> Any:  # noqa: B008 - goes on
-    """Attend with dropout, which would be measured as something else."""
-    return attention(q, k, v * (rng.random(v.shape) > 0.1))
+DROPS = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +271,11 @@ def dropping(q: Any, k: Any, v: Any, rng: Any = np.random.default_rng(0)) -> Any
         (lambda _q, _k, _v: None, {}, "returned None"),
         (lambda q: q, {}, "takes 1 positional argument"),
         (lambda q, _k, v: q * np.nan + v, {}, "returned NaN or infinities"),
-        (dropping, {}, "another output for the same arrays; switch dropout off"),
+        (
+            lambda q, k, v: attention(q, k, v * (DROPS.random(v.shape) > 0.1)),
+            {},
+            "another output for the same arrays; switch dropout off",
+        ),
         ("text", {}, "is not a function"),
         (attention, {"d_k": 0}, "d_k 0: give a whole number from 1 to 4096"),
         (attention, {"heads": 2.0}, "heads 2.0: give a whole number"),
@@ -303,12 +289,6 @@ def test_what_cannot_be_probed_ends_in_one_clear_line(
     with pytest.raises(SettingsError, match=message) as caught:
         probe(function, **{"d_k": 8, **options})
     assert "\n" not in str(caught.value)
-
-
-def test_a_property_that_there_is_not_is_refused() -> None:
-    """With the nearest one."""
-    with pytest.raises(SettingsError, match="property 'group'; did you mean 'groups'"):
-        probe(attention, d_k=8).assert_is(group="tiled")
 
 
 def test_arrays_that_are_refused_are_no_fault() -> None:

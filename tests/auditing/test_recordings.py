@@ -13,17 +13,16 @@ import pytest
 from safetensors.numpy import save
 
 import verify
-from tests.auditing.calls import write
-from verify.auditing.recording import dtype_of
+from tests.auditing.calls import only, write
 from verify.auditing.files import FolderWriter, load
-from verify.auditing.recording import Call, Intended, Layer, Recording
+from verify.auditing.recording import Call, Intended, Layer, Recording, dtype_of
 from verify.errors import OutputError, RecordingError
 
 RNG = np.random.default_rng(1)
 SHAPE = (3, 4, 5, 8)
 
 
-def normal(*shape: int, dtype: str = "float32") -> np.ndarray:
+def normal(*shape: int, dtype: str = "float32") -> Any:
     """Return a normal array."""
     return RNG.standard_normal(shape or SHAPE).astype(dtype)
 
@@ -31,24 +30,6 @@ def normal(*shape: int, dtype: str = "float32") -> np.ndarray:
 def arrays(**other: Any) -> dict[str, Any]:
     """Return q, k, v and out of a call that fit each other, and what else is given."""
     return {name: normal() for name in ("q", "k", "v", "out")} | other
-
-
-def savez(path: Path, content: dict[str, Any]) -> None:
-    """Write an archive whose keys need not be names of arguments."""
-    np.savez(path, **content)
-
-
-def safetensors(path: Path, content: dict[str, np.ndarray]) -> Path:
-    """Write a safetensors file of arrays."""
-    path.write_bytes(save(content))
-    return path
-
-
-def only_call(path: Path) -> Call:
-    """Return the one call of the one layer of a recording."""
-    (layer,) = load(path).layers
-    (call,) = layer.calls
-    return call
 
 
 def test_an_archive_comes_back(tmp_path: Path) -> None:
@@ -74,9 +55,9 @@ def test_layers_are_in_the_natural_order_of_their_names(tmp_path: Path) -> None:
     """Two comes before ten; a layer without q is refused by its name."""
     path = tmp_path / "some.npz"
     pair = {"q": normal(), "k": normal()}
-    savez(path, {f"block.{n}/{key}": array for n in (10, 2) for key, array in pair.items()})
+    np.savez(path, **{f"block.{n}/{key}": array for n in (10, 2) for key, array in pair.items()})
     assert [layer.name for layer in load(path).layers] == ["block.2", "block.10"]
-    savez(path, {"block.2/k": normal()})
+    np.savez(path, **{"block.2/k": normal()})
     with pytest.raises(RecordingError, match=r"some.npz: layer block.2: has no q; give q and k"):
         load(path)
 
@@ -86,8 +67,9 @@ def test_safetensors_of_every_dtype(tmp_path: Path, dtype: str) -> None:
     """bfloat16 comes as float32 with the same values, and its name."""
     kept = {key: normal().astype(dtype) for key in ("q", "k")}
     wanted = {key: one.astype(np.float32) if dtype == "bfloat16" else one for key, one in kept.items()}
-    path = safetensors(tmp_path / "a.safetensors", kept | {"intended": np.array(0.5)})
-    call = only_call(path)
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(save(kept | {"intended": np.array(0.5)}))
+    call = only(load(path))
     np.testing.assert_array_equal(call.query, wanted["q"])
     np.testing.assert_array_equal(call.key, wanted["k"])
     assert dtype_of(call) == dtype
@@ -155,7 +137,8 @@ def test_odd_names_are_only_shown(tmp_path: Path, name: str) -> None:
     """A name of a file or layer is no formula and no command for a terminal, wherever it comes from."""
     pair = {"q": normal(), "k": normal()}
     path = tmp_path / f"{name}.npz"
-    savez(path, pair | {"intended": "1/sqrt(d)"} | {f"{name}/{key}": one for key, one in pair.items()})
+    layers = {f"{name}/{key}": array for key, array in pair.items()}
+    np.savez(path, **pair, intended="1/sqrt(d)", **layers)
     made = Recording(name, [Layer(name, [Call(query=normal(), key=normal())], notes=(name,))], (name,))
     for recording in (path, made):
         layer = verify.audit(recording).layers[-1]
@@ -267,5 +250,5 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, reason: str) -> None:
 def test_a_name_that_would_fill_pages_is_cut(tmp_path: Path) -> None:
     """It is that of a layer, and in messages."""
     path = tmp_path / "a.npz"
-    savez(path, {"x" * 60_000 + "/q": normal(), "x" * 60_000 + "/k": normal()})
+    np.savez(path, **{"x" * 60_000 + f"/{key}": normal() for key in "qk"})
     assert load(path).layers[0].name == "x" * 200

@@ -1,9 +1,12 @@
-"""Attention calls are recorded by layer as they are made, and nothing in the program changes."""
+"""Attention calls of PyTorch are recorded by layer as they are made, with what an audit needs of each."""
 
 import contextlib
+import importlib
+import math
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,179 @@ import numpy as np
 import pytest
 
 import verify
-from tests.auditing.pytorch.recorded import attention, only, torch
+from tests.auditing.calls import deviation, only
 from verify.auditing.files import load
 from verify.errors import OutputError, RecordingError, SettingsError
 
+torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 functional = torch.nn.functional
+LATER = torch.ones(6, 6, dtype=torch.bool).triu(1)
+BIAS = torch.randn(6, 6)
+
+
+class Block(torch.nn.Module):  # type: ignore[misc]
+    """A module that attends."""
+
+    def forward(self, x: Any, k: Any = None) -> Any:
+        """Attend to other keys or to itself."""
+        k = x if k is None else k
+        return functional.scaled_dot_product_attention(x, k, k)
+
+
+def attend(*shape: int, key_heads: int | None = None, **options: Any) -> Any:
+    """Attend with random arrays of a shape, that of keys with so many heads."""
+    shape = shape or (2, 4, 6, 8)
+    keys = shape if key_heads is None else (shape[0], key_heads, *shape[2:])
+    arrays = (torch.randn(size) for size in (shape, keys, keys))
+    return functional.scaled_dot_product_attention(*arrays, **options)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "mask", "bias"),
+    [
+        ((), {}, None, None),
+        ((), {"is_causal": True}, None, None),
+        ((), {"scale": 0.1}, None, None),
+        ((), {"attn_mask": ~LATER}, ~LATER, None),
+        ((), {"attn_mask": BIAS.expand(2, 1, 6, 6)}, None, BIAS),
+        ((), {"attn_mask": torch.zeros(6, 6).masked_fill(LATER, -math.inf)}, ~LATER, None),
+        ((), {"attn_mask": torch.zeros(6, 6).masked_fill(LATER, -3.4e38)}, ~LATER, None),
+        ((), {"attn_mask": BIAS.masked_fill(LATER, -math.inf)}, ~LATER, BIAS.tril()),
+        ((), {"attn_mask": torch.zeros(1, 1, 1, 6).expand(2, 4, 6, 6)}, None, None),
+        ((2, 6, 5, 8), {"key_heads": 3, "enable_gqa": True}, None, None),
+        ((6, 8), {}, None, None),
+        ((3, 6, 8), {}, None, None),
+    ],
+)
+def test_arguments_as_they_are_given(
+    shape: tuple[int, ...], options: dict[str, Any], mask: Any, bias: Any
+) -> None:
+    """The output follows from what is recorded, and is the one the program had.
+
+    What hides keys is a mask, what is left a bias, and an axis that is repeated is kept once. Keys keep
+    their own number of heads; what has fewer axes has one sequence.
+    """
+    torch.manual_seed(1)
+    wanted = attend(*shape, **options)
+    torch.manual_seed(1)
+    with verify.record() as recording:
+        got = attend(*shape, **options)
+    assert torch.equal(wanted, got)
+    call = only(recording)
+    sizes = (1, 1, 1, *shape)[-4:] if shape else (2, 4, 6, 8)
+    assert tuple(call.query.shape) == sizes
+    assert tuple(call.key.shape) == (sizes[0], options.get("key_heads", sizes[1]), *sizes[2:])
+    assert torch.equal(call.output, wanted.reshape(sizes))
+    assert call.scale == options.get("scale")
+    assert call.causal == options.get("is_causal", False)
+    pairs: Any = ((call.mask, mask), (call.bias, bias))
+    for recorded, exact in pairs:
+        assert (recorded is None) == (exact is None)
+        assert exact is None or torch.equal(recorded.squeeze(), exact)
+    assert deviation(call) < 1e-6
+
+
+def test_what_the_kernel_computes_in_under_autocast() -> None:
+    """The dtype is the output's, not the one that the arguments have before the kernel."""
+    with verify.record() as recording, torch.autocast("cpu", torch.bfloat16):
+        attend()
+    call = only(recording)
+    assert call.query.dtype == getattr(call.output, "dtype", None) == torch.bfloat16
+
+
+def test_tensors_without_plain_numbers_are_named() -> None:
+    """On the meta device there is nothing to record; the program goes on."""
+    with (
+        pytest.raises(RecordingError, match=r"could not be recorded .*has no plain numbers"),
+        verify.record(),
+    ):
+        functional.scaled_dot_product_attention(*(torch.randn(1, 2, 4, 8, device="meta") for _ in range(3)))
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_layers_of_pytorch_in_evaluation_are_judged(norm_first: bool) -> None:
+    """The slow path computes them while they are recorded, which is said; with padding and masks too."""
+    layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=norm_first)
+    model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=not norm_first).eval()
+    x = torch.randn(2, 5, 16)
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's own, that nested tensors are a prototype
+        wanted = model(x), model(x, src_key_padding_mask=padding)
+        with verify.record(model) as recording:
+            got = model(x), model(x, src_key_padding_mask=padding)
+            model.layers[0].self_attn(x, x, x, attn_mask=torch.ones(5, 5, dtype=torch.bool).triu(1))
+    for plain, seen in zip(wanted, got, strict=True):
+        assert torch.allclose(plain[~padding], seen[~padding], atol=1e-5)
+    assert [layer.name for layer in recording.layers] == ["layers.0.self_attn", "layers.1.self_attn"]
+    assert [len(list(layer.calls)) for layer in recording.layers] == [3, 2]
+    assert all("fast path is off while recording" in layer.notes[0] for layer in recording.layers)
+    record = verify.audit(recording)
+    assert record.exit_status == 0
+    assert {str(finding.judgement) for finding in record.findings} == {"confirmed"}
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("masked", [True, False])
+def test_multi_head_attention_in_training(need_weights: bool, masked: bool) -> None:
+    """Its calls are seen whether weights are wanted, or not; there is no fast path."""
+    layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+    x = torch.randn(3, 5, 16)
+    options: dict[str, Any] = {"need_weights": need_weights}
+    if masked:
+        options["attn_mask"] = torch.ones(5, 5, dtype=torch.bool).triu(1)
+        options["key_padding_mask"] = torch.tensor([[False] * 5, [False] * 3 + [True] * 2, [False] * 5])
+    wanted, weights = layer(x, x, x, **options)
+    with verify.record(layer) as recording:
+        got, same = layer(x, x, x, **options)
+        got.sum().backward()
+    assert torch.equal(wanted, got)
+    assert need_weights is (same is not None and torch.equal(weights, same))
+    assert layer.in_proj_weight.grad is not None
+    call, (recorded,) = only(recording), recording.layers
+    assert (recorded.name, recorded.width, recorded.notes) == ("MultiheadAttention", 16, ())
+    assert tuple(call.query.shape) == (3, 4, 5, 4)
+    assert (call.mask is not None) is masked
+    assert deviation(call) < 1e-6
+    assert call.scale == (0.5 if need_weights else None)
+
+
+def test_dropout_goes_on_and_its_outputs_are_left_out() -> None:
+    """The same numbers are drawn; an output with dropout says nothing of the scores."""
+    model = torch.nn.TransformerEncoderLayer(16, 4, 32, dropout=0.5, batch_first=True)
+    x = torch.randn(2, 5, 16)
+    torch.manual_seed(2)
+    wanted = model(x)
+    torch.manual_seed(2)
+    with verify.record(model) as recording:
+        got = model(x)
+    assert torch.equal(wanted, got)
+    assert only(recording).output is None
+    assert "dropout was on" in recording.layers[0].notes[0]
+
+
+@pytest.mark.filterwarnings("ignore")  # the compiler gives several
+def test_flex_attention_is_recorded_with_its_mask_evaluated() -> None:
+    """Where a score function changes scores, that is said."""
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+    original = flex.flex_attention
+    q, k = torch.randn(2, 4, 130, 16), torch.randn(2, 2, 130, 16)
+    mask = flex.create_block_mask(lambda _b, _h, i, j: i >= j, None, None, 130, 130, device="cpu")
+    options = {"block_mask": mask, "enable_gqa": True}
+    wanted = flex.flex_attention(q, k, k, **options)
+    with verify.record() as recording:
+        got = flex.flex_attention(q, k, k, **options)
+        attend()
+        flex.flex_attention(q, k, k, score_mod=lambda s, *_: s * 0.5, **options)
+    assert flex.flex_attention is original
+    assert torch.equal(wanted, got)
+    (said,) = recording.left_out
+    assert "its score function is not read" in said
+    (call,) = recording.layers[0].calls
+    assert deviation(call) < 1e-6
+    assert call.mask is not None
+    assert torch.equal(call.mask[0, 0], torch.ones(130, 130).tril().bool())
+    assert {str(part.judgement) for part in verify.audit(recording).findings} == {"confirmed"}
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
@@ -35,7 +206,7 @@ def test_a_second_recording_and_an_exception(tmp_path: Path) -> None:
         with contextlib.suppress(ZeroDivisionError), verify.record(out=out) as recording:
             with pytest.raises(RecordingError, match="is recording already; end the `with`"), verify.record():
                 pass
-            attention()()
+            attend()
             assert not 1 // 0
         assert len(recording.layers) == 1
     assert len(load(tmp_path / "rec").layers) == 1
@@ -56,7 +227,7 @@ def test_a_folder_has_what_memory_has(tmp_path: Path, dtype: Any) -> None:
     assert str(read.query.dtype) == str(dtype).removeprefix("torch.")
     with pytest.raises(OutputError, match="holds a recording already"), verify.record(out=tmp_path / "rec"):
         pass
-    attention()()
+    attend()
 
 
 @pytest.mark.parametrize("to_folder", [True, False])
@@ -125,12 +296,7 @@ def test_limits() -> None:
 
 def test_another_kind_of_call_is_recorded_though_a_layer_is_full() -> None:
     """Decoding after many passes, and a layer that runs for the first time."""
-
-    class Model(torch.nn.Module):  # type: ignore[misc]
-        def forward(self, q: Any, k: Any) -> Any:
-            return functional.scaled_dot_product_attention(q, k, k)
-
-    model, other, x = Model(), Model(), torch.randn(2, 1, 9, 4)
+    model, other, x = Block(), Block(), torch.randn(2, 1, 9, 4)
     with verify.record(max_sequences=4) as recording:
         for _ in range(20):
             model(x, x)
@@ -197,17 +363,9 @@ def test_calls_of_other_threads_are_recorded() -> None:
 
 def test_modules_whose_kernel_is_not_seen_are_named() -> None:
     """Those of a class of which others are recorded, and those called attention: none is passed over."""
-
-    class Block(torch.nn.Module):  # type: ignore[misc]
-        def forward(self, x: Any) -> Any:
-            if self is model[1]:
-                return torch.from_numpy(x.numpy() + 1)
-            return torch.nn.functional.scaled_dot_product_attention(x, x, x)
-
-    class PagedAttention(Block):
-        pass
-
-    for unseen in (Block(), PagedAttention()):
+    unseen: Any
+    for unseen in (Block(), type("PagedAttention", (Block,), {})()):
+        unseen.forward = lambda x: torch.from_numpy(x.numpy() + 1)
         model = torch.nn.Sequential(Block(), unseen, torch.nn.Sequential(torch.nn.Linear(8, 8)))
         with torch.no_grad(), verify.record(model) as recording:
             model(torch.randn(1, 2, 5, 8))
@@ -238,11 +396,6 @@ def test_what_is_compiled_after_a_recording_is_as_without() -> None:
 @pytest.mark.filterwarnings("ignore")  # the compiler gives several
 def test_compiled_code_runs_and_is_named() -> None:
     """A compiled model is not broken by being recorded, and that calls inside are not seen is said."""
-
-    class Block(torch.nn.Module):  # type: ignore[misc]
-        def forward(self, x: Any) -> Any:
-            return functional.scaled_dot_product_attention(x, x, x)
-
     model = torch.nn.Sequential(torch.compile(Block(), backend="aot_eager", fullgraph=True))
     layer, x = torch.nn.MultiheadAttention(8, 2), torch.randn(1, 5, 2, 8)
     wanted = model(x)

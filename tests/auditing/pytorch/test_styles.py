@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import verify
-from tests.auditing.pytorch.recorded import torch
 from verify.errors import RecordingError
 
+torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 functional = torch.nn.functional
 attend = functional.scaled_dot_product_attention
 

@@ -9,6 +9,7 @@ import pytest
 
 import verify
 from tests.auditing.architectures import ARCHITECTURES, OUTSIDE, build, inputs
+from tests.auditing.calls import deviation
 from verify.auditing.recording import Recording
 from verify.auditing.scales import scale_expression
 from verify.errors import RecordingError
@@ -17,7 +18,6 @@ from verify.evidence.audits import Judgement
 torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
 transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
 
-from tests.auditing.pytorch.recorded import deviation  # noqa: E402
 from verify.auditing.pytorch.intentions import intention  # noqa: E402
 
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
