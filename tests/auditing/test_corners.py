@@ -14,7 +14,7 @@ from verify.errors import SettingsError
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
 
 
-def attend(q: Any, k: Any, v: Any, seen: Any = None, most: float = 1e9) -> Any:
+def attend(q: Any, k: Any, v: Any, seen: Any = None, most: float = torch.inf) -> Any:
     """Plain attention, with scores of at most ``most``."""
     scores = (q @ k.mT * q.shape[-1] ** -0.5).clamp(max=most)
     if seen is not None:
