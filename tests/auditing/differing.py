@@ -1,7 +1,6 @@
 """Small models of transformers with a fault that is right in itself, planted in one layer, to compare."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -39,51 +38,48 @@ def _attention(model: Any) -> Any:
     return model.layers[LAYER].self_attn
 
 
-def _given(model: Any, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Let a layer's attention be given other arguments."""
-    module = _attention(model)
-    forward = module.forward
+def _given(change: Callable[..., Any], of: Callable[[Any], Any] = _attention) -> Callable[[Any], Any]:
+    """Return what lets a layer's attention be given other arguments, those with names first."""
 
-    def changed(*args: Any, **kwargs: Any) -> Any:
-        change(kwargs)
-        return forward(*args, **kwargs)
+    def plant(model: Any) -> None:
+        module = of(model)
+        forward = module.forward
 
-    module.forward = changed
+        def changed(*args: Any, **kwargs: Any) -> Any:
+            change(kwargs, *args)
+            return forward(*args, **kwargs)
 
+        module.forward = changed
 
-def _turned(change: Callable[[Any], Any], model: Any) -> None:
-    """Let a layer turn queries and keys by other cosines and sines."""
-
-    def turn(kwargs: dict[str, Any]) -> None:
-        kwargs["position_embeddings"] = tuple(map(change, kwargs["position_embeddings"]))
-
-    _given(model, turn)
+    return plant
 
 
-def _interleaved(angles: Any) -> Any:
-    return angles[..., : angles.shape[-1] // 2].repeat_interleave(2, dim=-1)
+def _turned(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what lets a layer turn queries and keys by other cosines and sines."""
+    name = "position_embeddings"
+    return _given(lambda kwargs, *_: kwargs.update({name: tuple(map(change, kwargs[name]))}))
 
 
 def _not_causal(model: Any) -> None:
     _attention(model).is_causal = False
-    _given(model, lambda kwargs: kwargs.update(attention_mask=None))
+    _given(lambda kwargs, *_: kwargs.update(attention_mask=None))(model)
 
 
-def _window(model: Any) -> None:
-    def narrow(kwargs: dict[str, Any]) -> None:
-        mask = kwargs["attention_mask"]
-        tokens = mask.shape[-1]
-        near = torch.ones(tokens, tokens, dtype=torch.bool).triu(-4)
-        kwargs["attention_mask"] = mask & near if mask.dtype == torch.bool else mask.masked_fill(~near, -1e30)
-
-    _given(model, narrow)
+def _narrow(kwargs: dict[str, Any], *_: Any) -> None:
+    mask = kwargs["attention_mask"]
+    tokens = mask.shape[-1]
+    near = torch.ones(tokens, tokens, dtype=torch.bool).triu(-4)
+    kwargs["attention_mask"] = mask & near if mask.dtype == torch.bool else mask.masked_fill(~near, -1e30)
 
 
-def _padding_seen(model: Any) -> None:
-    def show(kwargs: dict[str, Any]) -> None:
-        kwargs["attention_mask"] = kwargs["attention_mask"][:1].expand_as(kwargs["attention_mask"])
+def _show_padding(kwargs: dict[str, Any], *_: Any) -> None:
+    kwargs["attention_mask"] = kwargs["attention_mask"][:1].expand_as(kwargs["attention_mask"])
 
-    _given(model, show)
+
+def _cut_triangle(kwargs: dict[str, Any], hidden: Any, *_: Any) -> None:
+    keys = kwargs["key_value_states"].shape[1]
+    shown = torch.ones(hidden.shape[1], keys, dtype=torch.bool).tril()
+    kwargs["attention_mask"] = shown.expand(len(hidden), 1, -1, -1)
 
 
 class _Rolled:
@@ -100,25 +96,9 @@ class _Rolled:
         return tuple(array.roll(1, dims=2) for array in rows) if key.shape[2] == 1 else rows
 
 
-def _wrong_rows(model: Any) -> None:
-    def roll(kwargs: dict[str, Any]) -> None:
-        name = "cache" if "cache" in kwargs else "past_key_values"  # the name before transformers 5.24
-        kwargs[name] = _Rolled(kwargs[name])
-
-    _given(model, roll)
-
-
-def _causal_across(model: Any) -> None:
-    module = model.decoder.layers[LAYER].encoder_attn
-    forward = module.forward
-
-    def changed(hidden: Any, *args: Any, **kwargs: Any) -> Any:
-        keys = kwargs["key_value_states"].shape[1]
-        shown = torch.ones(hidden.shape[1], keys, dtype=torch.bool).tril()
-        kwargs["attention_mask"] = shown.expand(len(hidden), 1, -1, -1)
-        return forward(hidden, *args, **kwargs)
-
-    module.forward = changed
+def _roll_cache(kwargs: dict[str, Any], *_: Any) -> None:
+    name = "cache" if "cache" in kwargs else "past_key_values"  # the name before transformers 5.24
+    kwargs[name] = _Rolled(kwargs[name])
 
 
 def _scaled(name: str, factor: float, model: Any) -> None:
@@ -153,21 +133,21 @@ def _last_row_lost(query: Any, key: Any, value: Any, mask: Any) -> Any:
     return out
 
 
-def _tiled_heads(query: Any, key: Any, value: Any, mask: Any) -> Any:
-    order = [0, 2, 1, 3]
-    return _attend(query, key[:, order], value[:, order], mask)
-
-
 FAULTS = {
     "decoder not causal": Fault(_not_causal, frozenset(["mask"])),
-    "window of 5": Fault(_window, frozenset(["mask"])),
-    "padding is seen": Fault(_padding_seen, frozenset(["mask"])),
-    "rotary layout": Fault(partial(_turned, _interleaved), frozenset("qk")),
-    "YaRN's factor in cos and sin": Fault(partial(_turned, lambda angles: 1.139 * angles), frozenset("qk")),
-    "positions one too far": Fault(partial(_turned, lambda angles: angles.roll(1, dims=1)), frozenset("qk")),
-    "wrong cache rows": Fault(_wrong_rows, frozenset("kv"), runs=(9, 1, 1)),
+    "window of 5": Fault(_given(_narrow), frozenset(["mask"])),
+    "padding is seen": Fault(_given(_show_padding), frozenset(["mask"])),
+    "rotary layout": Fault(
+        _turned(lambda angles: angles[..., : angles.shape[-1] // 2].repeat_interleave(2, -1)), frozenset("qk")
+    ),
+    "YaRN's factor in cos and sin": Fault(_turned(lambda angles: 1.139 * angles), frozenset("qk")),
+    "positions one too far": Fault(_turned(lambda angles: angles.roll(1, dims=1)), frozenset("qk")),
+    "wrong cache rows": Fault(_given(_roll_cache), frozenset("kv"), runs=(9, 1, 1)),
     "cross-attention made causal": Fault(
-        _causal_across, frozenset(["mask"]), _BART, layer=f"decoder.layers.{LAYER}.encoder_attn"
+        _given(_cut_triangle, lambda model: model.decoder.layers[LAYER].encoder_attn),
+        frozenset(["mask"]),
+        _BART,
+        layer=f"decoder.layers.{LAYER}.encoder_attn",
     ),
     "dropped sinks": Fault(
         lambda model: _attention(model).sinks.data.fill_(-1e4),
@@ -180,7 +160,10 @@ FAULTS = {
         frozenset(["scale"]),
     ),
     "fused: last row lost": Fault(partial(_fused, _last_row_lost), frozenset(["out"])),
-    "fused: heads of keys in another order": Fault(partial(_fused, _tiled_heads), frozenset(["out"])),
+    "fused: heads of keys in another order": Fault(
+        partial(_fused, lambda q, k, v, mask: _attend(q, k[:, [0, 2, 1, 3]], v[:, [0, 2, 1, 3]], mask)),
+        frozenset(["out"]),
+    ),
     "queries times 1.1": Fault(partial(_scaled, "q_proj", 1.1), frozenset("q")),
     "values times 0.8": Fault(partial(_scaled, "v_proj", 0.8), frozenset("v")),
     "one head of keys in another order": Fault(_one_head, frozenset("k")),
@@ -194,34 +177,24 @@ FAULTS = {
 """Faults that are right in themselves: no audit of one recording sees them, but for those of kernels."""
 
 
-@contextmanager
-def _kernels() -> Iterator[None]:
-    yield
-    for interface in (transformers.AttentionInterface, transformers.AttentionMaskInterface):
-        interface._global_mapping.pop("wrong_kernel", None)
-
-
 def pair(fault: Fault, dtype: Any) -> tuple[Recording, Recording]:
     """Return recordings of a model and of the same with the fault, by another kernel, of the same inputs."""
     recordings = []
-    with _kernels(), torch.no_grad():
-        for kind, is_planted in zip(fault.kinds, (False, True), strict=True):
-            model = build(fault.model, kind).to(dtype)
-            if is_planted:
-                fault.plant(model)
-            with verify.record(model, inputs=True) as recording:
-                _run(model, fault)
-            recordings.append(recording)
+    for kind, is_planted in zip(fault.kinds, (False, True), strict=True):
+        model = build(fault.model, kind).to(dtype)
+        if is_planted:
+            fault.plant(model)
+        with torch.no_grad(), verify.record(model, inputs=True) as recording:
+            if len(fault.runs) == 1:
+                model(**inputs(fault.model, tokens=fault.runs[0], seed=1))
+            else:
+                cache: dict[str, Any] = {}
+                torch.manual_seed(1)
+                for tokens in fault.runs:
+                    made = model(input_ids=torch.randint(3, 64, (4, tokens)), use_cache=True, **cache)
+                    name = "cache" if "cache" in made else "past_key_values"  # as above
+                    cache = {name: made[name]}
+        recordings.append(recording)
+    for interface in (transformers.AttentionInterface, transformers.AttentionMaskInterface):
+        interface._global_mapping.pop("wrong_kernel", None)
     return recordings[0], recordings[1]
-
-
-def _run(model: Any, fault: Fault) -> None:
-    if len(fault.runs) == 1:
-        model(**inputs(fault.model, tokens=fault.runs[0], seed=1))
-        return
-    cache: dict[str, Any] = {}
-    torch.manual_seed(1)
-    for tokens in fault.runs:
-        made = model(input_ids=torch.randint(3, 64, (4, tokens)), use_cache=True, **cache)
-        name = "cache" if "cache" in made else "past_key_values"  # the name before transformers 5.24
-        cache = {name: made[name]}
