@@ -11,13 +11,13 @@ from sympy import Sum, log, oo
 from sympy import Symbol, sqrt, symbols, tanh
 
 from tests.symbolic.lines import refused
-from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Family, Index
-from verify.symbolic.vocabulary import Largest, LogSumExp, Softmax, Var, a, b, d, i, j, l
+from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Family
+from verify.symbolic.vocabulary import Largest, LogSumExp, Softmax, Var, a, b, d, j, l
 from verify.symbolic.vocabulary import mu_k, mu_q, n, over_keys, q, s, score, score_of, sigma, sigma_k
 from verify.symbolic.vocabulary import sigma_q, squares
-from verify.symbolic.bounds import at_least, at_most, earlier, put_in
+from verify.symbolic.bounds import at_least, at_most, earlier
 from verify.symbolic.analysis import leading
-from verify.symbolic.chains import Chain, Line, Theorem
+from verify.symbolic.chains import Chain, Line
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
@@ -28,9 +28,7 @@ count = Symbol("count", nonnegative=True, integer=True)
 bounded, ordered = Family("x", n), Family("z", n)
 row = s[a, j]
 p = Softmax(row, j)
-p_l, p_1 = Softmax(s[a, l], l), Softmax(s[a, i], i)
-
-KNOWN = cited(Theorem("known", "It holds.", "Always.", "A Book, 2020"), laws=NORMAL_COMPONENTS)
+p_l = Softmax(s[a, l], l)
 
 VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (row**2, ()),
@@ -53,7 +51,6 @@ VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (M - bounded[j], (Le(Abs(bounded[j]), M),)),
     (ordered[1] - ordered[l], (Ge(ordered[1], ordered[j]),)),
     (n - exp(sigma**2) + 1, (n > exp(sigma**2) - 1,)),
-    (1 - u, (u < 1,)),
     (x * (1 - x), (Ge(x, 0), Le(x, 1))),
     (Max(u - x, 0), ()),
 )
@@ -131,9 +128,6 @@ def test_what_is_visible_is_so(expression: Any, draws: list[float]) -> None:
     assert value >= -1e-20
     if signs.positive(expression):
         assert value > 0
-
-
-WEIGHTED, LARGEST = E(over_keys(p * row)) / sigma**2, E(Largest(s[a, l], l)) / sigma**2
 
 
 def test_an_end_that_is_reached_is_not_strict() -> None:
@@ -271,12 +265,3 @@ def test_different_places_are_not_summed_over_as_equal_ones() -> None:
     products = Chain(E(score_of(a, j) * score_of(a, l)), Line(S.Zero, "independent", moments(STANDARD)))
     double = over_keys(over_keys(E(score_of(a, j) * score_of(a, l)), j), l)
     assert "different" in refused(earlier(products), double, over_keys(over_keys(S.Zero, j), l), "=")
-
-
-def test_values_are_put_in_without_capture() -> None:
-    """A variable that is summed over is renamed where a value speaks of one of its name."""
-    total = over_keys(s[a, l] * s[a, j], l)
-    put = put_in(total, {j: l})
-    assert put.function.atoms(Index) == {a, l, put.limits[0][0]}
-    assert put.limits[0][0] != l
-    assert put_in(over_keys(row), {j: l}) == over_keys(row)
