@@ -8,7 +8,7 @@ J. H. Welsch, Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -72,7 +72,8 @@ class NumericLaw:
         return f"∈ {{{', '.join(map(_short, nodes) if np.ptp(weights) < 1e-9 else each)}}}"
 
 
-def law_with(moments: Sequence[float], whole: bool, chosen: Sequence[tuple[float, float]]) -> NumericLaw:
+@cache
+def law_with(moments: tuple[float, ...], whole: bool, chosen: tuple[tuple[float, float], ...]) -> NumericLaw:
     """Return a law with these raw moments, E x⁰ first.
 
     ``chosen`` are how far each further centre lies from the mean and each further spread, in deviations.

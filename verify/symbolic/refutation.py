@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,8 +59,6 @@ CHOICES = (
 
 ALLOWED = {"=": (0,), "≤": (-1, 0), "<": (-1,), "≥": (0, 1), ">": (1,)}
 """The signs that the left side less the right side may have."""
-
-_law_with = cache(law_with)
 
 
 class Counterexample(Exception):  # noqa: N818  # what it is
@@ -351,7 +349,7 @@ class _Trial:
                 free = len(raw)
             try:
                 moments = (x if x.is_Rational else evaluated(x, point) for x in raw[:free])
-                laws[family] = _law_with(tuple(map(float, moments)), law.whole, choice[place % 2])
+                laws[family] = law_with(tuple(map(float, moments)), law.whole, choice[place % 2])
             except NoLaw:
                 if any(moment.free_symbols for moment in raw):
                     return None
