@@ -10,7 +10,7 @@ import numpy as np
 import verify
 from tests.auditing.calls import arrays
 from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.evidence.audits import Finding, Judgement
+from verify.evidence.audits import Finding
 
 HEADS = 1
 """How many heads a call has where nothing else is said: the search for a cause takes its time for each."""
@@ -127,10 +127,6 @@ def _capped(a: Arithmetic, scores: Any, cap: float = CAP) -> Any:
     return a.rounded(cap * a.rounded(np.tanh(a.rounded(scores / cap))))
 
 
-def _by_token(out: Any) -> Any:
-    return np.swapaxes(out, 1, 2).reshape(out.shape)
-
-
 def _by_head(out: Any) -> Any:
     sequences, heads, tokens, d = out.shape
     return np.swapaxes(out.reshape(sequences, tokens, heads, d), 1, 2)
@@ -235,7 +231,7 @@ RECONSTRUCTIONS = (
     _slow("sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))),
     _slow("values are reshaped", _of(lambda q, k, v: (q, k, _reshaped(v)))),
     _wrong("keys are reshaped", _of(lambda q, k, v: (q, _reshaped(k), v))),
-    _slow("output is reshaped", _then(_by_token), TWO),
+    _slow("output is reshaped", _then(lambda out: np.swapaxes(out, 1, 2).reshape(out.shape)), TWO),
     _wrong("values are those of the token before", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=2)))),
     _slow("queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
     _wrong("keys are used as values", _of(lambda q, k, _: (q, k, k))),
@@ -270,6 +266,7 @@ RECONSTRUCTIONS = (
 BEHIND = np.arange(T)[:, None] - np.arange(T)
 WINDOW = (BEHIND >= 0) & (BEHIND < 6)
 SMALL = 0.3 * BIAS
+ROOM = ((0, 0), (0, 0), (0, 8), (0, 0))
 PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
 
 
@@ -278,17 +275,12 @@ def _hiding(seen: Any) -> Any:
     return _added(np.where(seen, 0.0, -np.inf))
 
 
-def _zeros(q: Any, k: Any, v: Any) -> Any:
-    more = np.zeros((*k.shape[:2], 8, k.shape[3]))
-    return q, np.concatenate([k, more], axis=2), np.concatenate([v, more], axis=2)
-
-
 OTHERS = (
     _wrong("one key too short", _hiding(WINDOW & (BEHIND < 5)), declared={"mask": WINDOW}),
     _slow("one key too long", _hiding((BEHIND >= 0) & (BEHIND < 7)), declared={"mask": WINDOW}),
     _wrong("looks ahead", _hiding(abs(BEHIND) < 6), declared={"mask": WINDOW}),
     _slow("of another sequence", _hiding(PADDED[::-1]), {"sequences": 2}, {"mask": PADDED}),
-    _wrong("padding is attended to", _of(_zeros)),
+    _wrong("padding is attended to", _of(lambda q, *kv: (q, *(np.pad(x, ROOM) for x in kv)))),
     _wrong("added after the softmax", _with(lambda a, s: a.softmax(s) + SMALL), {}, {"bias": SMALL}),
     _wrong("dropout is on", _with(lambda a, s: a.softmax(s) * (SEEN & (BEHIND != 2)) / 0.7)),
     _slow("the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
@@ -331,8 +323,3 @@ CORRECT = {
     "scaled with n": _right(_scaled(lambda d: _root(d) * np.log(T)), MANY, intended="log(n)/sqrt(d)"),
 }
 """Correct attention of every kind, of which nothing may be said."""
-
-
-def is_caught(fault: Fault, finding: Finding) -> bool:
-    """Return whether the finding refutes and names the fault."""
-    return finding.judgement is Judgement.REFUTED and fault.named in finding.cause

@@ -11,8 +11,8 @@ import pytest
 from ml_dtypes import bfloat16
 
 import verify
-from tests.auditing.calls import arrays, attention, audited, call, finding, of_calls
-from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, findings_of, is_caught
+from tests.auditing.calls import SCALE, arrays, attention, audited, call, finding, of_calls
+from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, findings_of
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError
 from verify.evidence.audits import AuditRecord, Judgement
@@ -35,7 +35,8 @@ def bare(**options: Any) -> Call:
 def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     """Each is refuted by its finding, with the cause that was planted and a fix."""
     finding = findings_of(fault.layer(np.dtype(dtype)))[fault.kind]
-    assert is_caught(fault, finding), f"{finding.judgement}: {finding.cause or finding.reason}"
+    assert finding.judgement is Judgement.REFUTED, finding.reason
+    assert fault.named in finding.cause
     assert finding.fix
     assert fault.fix in finding.fix
 
@@ -58,7 +59,8 @@ def test_no_cause_is_named_that_does_not_give_every_row(fault: Fault) -> None:
 def test_numbers_that_are_none_are_found(fault: Fault) -> None:
     """What leaves the range of half precision, or is NaN, is refuted and named."""
     finding = findings_of(fault.layer(np.float16), head=0)[fault.kind]
-    assert is_caught(fault, finding), f"{finding.judgement}: {finding.cause or finding.reason}"
+    assert finding.judgement is Judgement.REFUTED, finding.reason
+    assert fault.named in finding.cause
 
 
 def test_causes_are_sought_among_infinite_numbers_without_a_warning() -> None:
@@ -80,6 +82,54 @@ def test_correct_attention_passes(what: str, dtype: str) -> None:
     assert {
         name: part.reason for name, part in findings.items() if part.judgement is not Judgement.CONFIRMED
     } == {}
+
+
+RNG = np.random.default_rng(3)
+DECLARED: tuple[dict[str, Any], ...] = (
+    {},
+    {"causal": True},
+    {"heads": 4, "key_heads": 2},
+    {"softcap": 2.0},
+    {"sink": np.array([2.0])},
+    {"mask": RNG.random((2, 1, 24, 24)) < 0.7},
+    {"bias": RNG.standard_normal((1, 24, 24))},
+    {"queries": 15, "keys": 40},
+)
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=lambda options: "-".join(options) or "plain")
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, bfloat16, np.float64])
+def test_an_honest_output_is_far_within_its_bound_and_its_scale_is_measured(
+    dtype: Any, declared: Any
+) -> None:
+    """Every row of a right output is good; one per cent of scale is seen by all rows together."""
+    formula = of_calls(call(dtype, **declared))["formula"]
+    assert formula.judgement is Judgement.CONFIRMED
+    assert formula.estimate is not None
+    assert formula.estimate < 0.4
+    scale = of_calls(call(dtype, **declared, applied=1.01 * SCALE))["scale"]
+    assert scale.estimate == pytest.approx(1.01, rel=0, abs=3e-4)
+    # In single precision every row by itself would tell it.
+    assert (scale.standard_error or 0) < (1e-7 if dtype is np.float32 else 1e-3)
+
+
+def test_long_calls_are_judged_in_pieces() -> None:
+    """A causal call of many pieces, with groups of heads: each row sees the keys that it should."""
+    record = audited(call(np.float64, sequences=1, heads=4, key_heads=2, queries=700, keys=700, causal=True))
+    assert record.verdict == "confirmed"
+    assert "all 2,800 rows compared" in record.seen
+
+
+def test_what_is_wrong_with_all_rows_a_little_is_named() -> None:
+    """In bfloat16, where no row is off by itself, a factor of the output; and weight on hidden keys."""
+    seen = np.tri(64, dtype=bool)
+    low = call(bfloat16, sequences=16, queries=64, keys=64, mask=seen)
+    wide = [np.asarray(array).astype(np.float64) for array in (low.query, low.key, low.value)]
+    scaled, weak = 1.009 * attention(*wide, mask=seen), attention(*wide, bias=np.where(seen, 0.0, -9.0))
+    for output, cause in ((scaled, "is multiplied by 1.01"), (weak, "as if it added about -9")):
+        formula = of_calls(replace(low, output=output.astype(bfloat16)))["formula"]
+        assert (formula.judgement, cause in formula.cause) == (Judgement.REFUTED, True)
+        assert ("rows are off" in formula.reason) == (output is weak)
 
 
 @pytest.mark.parametrize("deviation", [0.002, 6.0, 16.0])

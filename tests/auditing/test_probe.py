@@ -175,7 +175,7 @@ def test_what_is_identified_must_be_expected(name: str) -> None:
             probed.assert_is()
 
 
-length = partial(np.linalg.norm, axis=-1, keepdims=True)
+norm = partial(np.linalg.norm, axis=-1, keepdims=True)
 WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     **{
         f"softmax over {name}": (by_scores(partial(softmax, axis=axis)), TWO, f"is over the {name}, not the")
@@ -196,7 +196,11 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "7% in columns": (lambda q, k, v: attention(q, k, v) * (1 + 0.07 * np.sin(np.arange(16))), {}, ""),
     "squares": (lambda q, k, v: attention(q**2, k, v), {}, ""),
     "uniform": (lambda q, _k, v: v.mean(axis=2, keepdims=True) + 0 * q, {}, ""),
-    "normalised": (lambda q, k, v: attention(q / length(q), k / length(k), v), {}, "lengths change nothing"),
+    "normalised": (
+        lambda q, k, v: attention(q / norm(q), k / norm(k), v),
+        {},
+        "their lengths change nothing",
+    ),
 }
 
 
