@@ -249,7 +249,8 @@ def site(out: Path, results: Path | None) -> None:
     from verify.engine.sources import packs, read_sources
     from verify.engine.statements import decide
     from verify.evidence import RunRecord
-    from verify.report.site import write_site
+    from verify.files.writing import write_folder
+    from verify.report.site import MARKER, site_files
 
     record, shown = _present(results), None
     if isinstance(record, RunRecord):
@@ -259,7 +260,7 @@ def site(out: Path, results: Path | None) -> None:
         statements = [record.statements, *(decide(book, record.claims) for book in books)]
         joined = {"sources": sum(sources, ()), "statements": sum(statements, ())}
         shown = record.model_copy(update=joined)
-    write_site(record, out, configuration().site, shown=shown)
+    write_folder(out, site_files(record, configuration().site, shown=shown), MARKER)
     say(out / "index.html")
 
 

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from string import ascii_lowercase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from verify.citing.citations import citation_parts, cite
 from verify.evidence import Check, ClaimRecord, ControlRecord, Figure, Proof, RunRecord, Statement, Verdict
@@ -97,9 +97,9 @@ class Card(NamedTuple):
 
 
 @cache
-def quantities() -> Mapping[str, str]:
-    """Return, in words, what the number is that stands for a claim, where its formula is long, by its id."""
-    return tomllib.loads((shipped_folder("data") / "quantities.toml").read_text(encoding="utf-8"))
+def table(name: str) -> Mapping[str, Any]:
+    """Return a table that ships: ``advice``, ``quantities`` or ``theorems``."""
+    return tomllib.loads((shipped_folder("data") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def keys_of(claim: ClaimRecord) -> Iterator[str]:
@@ -226,7 +226,8 @@ def _contrast(claim: ClaimRecord) -> Contrast:
         elif not wrong.is_near_miss:
             instead = f", not {predicted(wrong, check.standard_error)}"
         words += ", rejected"
-    called = Prose(quantities().get(claim.id, ""))
+    # In words where its formula is long.
+    called = Prose(table("quantities").get(claim.id, ""))
     what = called or (slashed(check.quantity) if len(plain(check.quantity)) <= _SHORT else "")
     where = at_settings(check) + _laws(check)
     rounding = rounding_error(check)

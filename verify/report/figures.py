@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from verify.evidence import Axis, Figure, PlotLayer
 
-
 FAMILY = "Source Sans Pro"
+for _style in ("", "It", "Semibold"):
+    font_manager.fontManager.addfont(font_source_sans_pro.font_files_otf[f"SourceSansPro{_style}"])
 WHOLE = (6.7, 2.7)  # inches; the print's text width
 HALF = (4.1, 1.2)  # a column of it, where its text is smaller than that around it
 _NUMBERS, _NAME = 16.5, 13.5  # points below an axis for its numbers, and for its name if it stands there
@@ -90,7 +91,6 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
     Raises:
         RenderError: a label holds LaTeX that cannot be set in a figure.
     """
-    _know_the_font()
     with mpl.rc_context(_SETTINGS):
         canvas = Canvas(figsize=size, dpi=_DPI)
         FigureCanvasSVG(canvas)
@@ -102,14 +102,12 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
             raise RenderError(
                 f"the figure {figure.id} cannot be drawn: {reason}; fix it in the claim"
             ) from error
-        frame = _frame(axes, figure, canvas.bbox.height)
+        # For a page's script: the scale of each axis, and its ends in numbers and in the drawing's points.
+        box, height = axes.get_window_extent(), canvas.bbox.height
+        across, up = (*axes.get_xlim(), box.x0, box.x1), (*axes.get_ylim(), height - box.y0, height - box.y1)
+        ends = ((figure.x.scale, across), (figure.y.scale, up))
+        frame = ";".join(" ".join([scale, *(f"{end:.6g}" for end in four)]) for scale, four in ends)
     return _tidy(svg, prefix).replace("<svg ", f'<svg data-frame="{frame}" ', 1)
-
-
-@cache
-def _know_the_font() -> None:
-    for style in ("", "It", "Semibold"):
-        font_manager.fontManager.addfont(font_source_sans_pro.font_files_otf[f"SourceSansPro{style}"])
 
 
 def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
@@ -174,7 +172,7 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
         else:
             axis.set_major_locator(MaxNLocator(most - 1, steps=_STEPS, min_n_ticks=3))
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(_tick(record)))
+        axis.set_major_formatter(FuncFormatter(partial(_tick, record)))
     axes.grid(visible=True, which="major", color=INK, alpha=_FAINT, lw=0.6)
     axes.tick_params(which="major", length=0, pad=5)
     axes.set_axisbelow(True)
@@ -202,26 +200,14 @@ def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
     axes.set_position((left, place.y0, 1 - right / canvas.bbox.width - left, place.height))
 
 
-def _tick(axis: Axis) -> Callable[[float, int], str]:
-    def named(value: float, _position: int) -> str:
-        # A tick outside a log axis, such as a tick at 0, has a label too, which is not drawn.
-        if axis.scale == "linear" or 1e-4 < value < 1e6 or value <= 0:
-            return numbers.exact(value, 6)
-        exponent = math.floor(math.log10(value) + 1e-9)
-        digits = numbers.exact(value / 10.0**exponent, 3)
-        factor = "" if digits == "1" else rf"{digits} \times "
-        return rf"${factor}10^{{{exponent}}}$"
-
-    return named
-
-
-def _frame(axes: Axes, figure: Figure, height: float) -> str:
-    """Return both axes as ``scale first last from to``: their ends in numbers and in the drawing's points."""
-    box = axes.get_window_extent()
-    across = *axes.get_xlim(), box.x0, box.x1
-    up = *axes.get_ylim(), height - box.y0, height - box.y1
-    ends = ((figure.x.scale, across), (figure.y.scale, up))
-    return ";".join(" ".join([scale, *(f"{end:.6g}" for end in four)]) for scale, four in ends)
+def _tick(axis: Axis, value: float, _position: int) -> str:
+    # A tick outside a log axis, such as a tick at 0, has a label too, which is not drawn.
+    if axis.scale == "linear" or 1e-4 < value < 1e6 or value <= 0:
+        return numbers.exact(value, 6)
+    exponent = math.floor(math.log10(value) + 1e-9)
+    digits = numbers.exact(value / 10.0**exponent, 3)
+    factor = "" if digits == "1" else rf"{digits} \times "
+    return rf"${factor}10^{{{exponent}}}$"
 
 
 def _label_layers(axes: Axes, labels: Sequence[_Label]) -> None:
@@ -235,26 +221,25 @@ def _label_layers(axes: Axes, labels: Sequence[_Label]) -> None:
     places = spread(wanted, [len(lines) * _LINE for *_, lines in labels], box.y0, box.y1, _GAP)
     for (layer, style, lines), place in zip(labels, places, strict=True):
         height = place + (len(lines) - 1) * _LINE / 2
-        for artist in _swatch(layer, style, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 3, height):
+        # What the layer looks like, in small, stands before its name.
+        left, right = box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 3
+        swatch: list[Artist] = []
+        if layer.kind not in {"points", "line"}:
+            span = (left, height - 4), right - left, 8
+            swatch.append(Rectangle(*span, alpha=0.22, lw=0, color=style.colour))
+        if layer.kind == "points":
+            middle, marker = [(left + right) / 2], style.marker
+            swatch.append(Line2D(middle, [height], ls="", marker=marker, ms=5.5, mew=0, color=style.colour))
+        else:
+            ends, dashes = [left, right], "-" if layer.kind == "steps" else style.dashes
+            swatch.append(Line2D(ends, [height] * 2, lw=1.5, ls=dashes, color=style.colour))
+        for artist in swatch:
             artist.set_transform(None)
             artist.set_clip_on(False)
             axes.add_artist(artist)
         for number, line in enumerate(lines):
             spot = box.x1 + _SWATCH[1], height - number * _LINE
             axes.text(*spot, line, transform=None, va="center_baseline", fontsize=_SIZE)
-
-
-def _swatch(layer: PlotLayer, style: LayerStyle, left: float, right: float, height: float) -> list[Artist]:
-    """Return what a layer looks like, in small."""
-    if layer.kind == "points":
-        middle = [(left + right) / 2]
-        return [Line2D(middle, [height], ls="", marker=style.marker, ms=5.5, mew=0, color=style.colour)]
-    dashes = "-" if layer.kind == "steps" else style.dashes
-    line = Line2D([left, right], [height] * 2, lw=1.5, ls=dashes, color=style.colour)
-    if layer.kind == "line":
-        return [line]
-    area = Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=style.colour)
-    return [area, line]
 
 
 def _wrapped(label: str, widest: float, size: float) -> list[str]:
@@ -336,8 +321,11 @@ def _tidy(svg: str, prefix: str) -> str:
     idle = r'<path d="[^"]*" (?:clip-path="[^"]*" )?style="fill: none"/>'
     svg = re.sub(rf"(<defs>.*?</defs>)|{idle}", lambda path: path[1] or "", svg, flags=re.DOTALL)
     svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
-    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _rounded, tag[0]), svg)
     nested: list[str] = []
+
+    def rounded(tag: re.Match[str]) -> str:
+        # No place is finer than can be seen.
+        return re.sub(r"-?\d+\.\d{3,}", lambda place: f"{round(float(place[0]), 2) + 0.0:g}", tag[0])
 
     def without_idle(group: re.Match[str]) -> str:
         if group[0] != "</g>":
@@ -345,7 +333,7 @@ def _tidy(svg: str, prefix: str) -> str:
         opening = nested[-1] if group[0] != "</g>" else nested.pop()
         return "" if opening == "<g>" else group[0]
 
-    svg = re.sub(r"</?g\b[^>]*>", without_idle, svg)
+    svg = re.sub(r"</?g\b[^>]*>", without_idle, re.sub(r"<[^>]*>", rounded, svg))
     svg = _joined(svg)
     svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", _as_words, svg)
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
@@ -383,11 +371,6 @@ def _relative(outline: str) -> str:
         drawn += command.lower() + " ".join(steps)
         x, y = points[-1] if points else (x, y)
     return drawn
-
-
-def _rounded(number: re.Match[str]) -> str:
-    """Return a place no finer than can be seen."""
-    return f"{round(float(number[0]), 2) + 0.0:g}"
 
 
 def _as_words(letters: re.Match[str]) -> str:

@@ -46,10 +46,10 @@ class Formula(NamedTuple):
 
 
 class Formulas:
-    """Sets each formula once, and remembers what was set for earlier reports."""
+    """Sets each formula once; ``cache`` has what was set for earlier reports, and pages save it."""
 
     def __init__(self) -> None:
-        self._cache = DrawingCache("formulas", "mini-racer", MATHJAX)
+        self.cache = DrawingCache("formulas", "mini-racer", MATHJAX)
 
     def inline(self, latex: str) -> Formula:
         """Return a formula for running text.
@@ -74,18 +74,14 @@ class Formulas:
 
     def outline(self, glyph: str) -> str:
         """Return the path of a glyph that a formula is drawn with."""
-        path: str = self._cache[f"glyph {glyph}"]
+        path: str = self.cache[f"glyph {glyph}"]
         return path
-
-    def save(self) -> None:
-        """Remember what was set for the next report."""
-        self._cache.save()
 
     def _set(self, latex: str, *, displayed: bool) -> Formula:
         key = f"{'display' if displayed else 'inline'} {latex}"
-        if key not in self._cache:
-            self._cache |= _read(latex, key, *_typeset(latex, displayed=displayed))
-        return Formula(*self._cache[key])
+        if key not in self.cache:
+            self.cache |= _read(latex, key, *_typeset(latex, displayed=displayed))
+        return Formula(*self.cache[key])
 
 
 @cache
@@ -170,7 +166,13 @@ def _operators(
     node: ET.Element, x: float = 0, y: float = 0, across: float = 1, down: float = 1
 ) -> Iterator[str]:
     """Yield a node of MathJax's SVG as operators, its coordinates moved to (x, y) and scaled."""
-    x, y, across, down = _moved(node.get("transform", ""), x, y, across, down)
+    # A transformation moves the origin, or changes the scale.
+    for change, arguments in _TRANSFORM.findall(node.get("transform", "")):
+        first, *rest = map(float, re.split(r"[\s,]+", arguments.strip()))
+        if change == "translate":
+            x, y = x + across * first, y + down * sum(rest)
+        else:
+            across, down = across * first, down * (rest or [first])[0]
     kind = node.tag.rpartition("}")[2]
     if {node.get(name, "currentColor") for name in ("fill", "stroke")} != {"currentColor"}:
         raise _NotDrawnError("a frame")
@@ -198,17 +200,6 @@ def _operators(
 def _inside(node: ET.Element, *place: float) -> Iterator[str]:
     for child in node:
         yield from _operators(child, *place)
-
-
-def _moved(transform: str, x: float, y: float, across: float, down: float) -> tuple[float, ...]:
-    """Return where a transformation moves the origin, and its scale."""
-    for kind, arguments in _TRANSFORM.findall(transform):
-        first, *rest = map(float, re.split(r"[\s,]+", arguments.strip()))
-        if kind == "translate":
-            x, y = x + across * first, y + down * sum(rest)
-        else:
-            across, down = across * first, down * (rest or [first])[0]
-    return x, y, across, down
 
 
 def _name(identifier: str) -> str:

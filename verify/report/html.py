@@ -59,13 +59,13 @@ def render_html(record: Reported, figures: Mapping[str, str] | None = None) -> s
     page = medium.render(
         f"{called.page}.j2", report, evidence=called.evidence, sheet=called.sheet(), measured=measured
     )
-    medium.formulas.save()
-    style = faces_of([page]) + _joined(*_STYLES[called]) + medium.mark_rules()
+    medium.formulas.cache.save()
+    style = faces_of([page]) + joined(*_STYLES[called]) + medium.mark_rules()
     scripts = [name for name in _SCRIPTS[called] if name not in _TEACHING or 'id="lesson"' in page]
     body = page.replace("/* drawn */", medium.figure_rules(), 1)
     # A record's own text may hold the place holder too; the real place comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
-    return before + _joined(*scripts) + after
+    return before + joined(*scripts) + after
 
 
 def faces_of(pages: Iterable[str]) -> str:
@@ -75,7 +75,8 @@ def faces_of(pages: Iterable[str]) -> str:
     return rules_for_screen("".join(sorted(set(text))), characters_in(text))
 
 
-def _joined(*files: str) -> str:
+def joined(*files: str) -> str:
+    """Return the texts of style sheets or scripts, one after the other."""
     folder = shipped_folder("templates")
     return "".join((folder / name).read_text(encoding="utf-8") for name in files)
 

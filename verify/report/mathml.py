@@ -66,8 +66,12 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
         return children[0]
     made = ET.Element(node.tag, attributes)
     if node.tag in _TOKENS:
-        made.text = (node.text or "").strip()
-        _set_letters(made, node.get("mathvariant", ""))
+        made.text, variant = (node.text or "").strip(), node.get("mathvariant", "")
+        # An alphabet's letters are Unicode's; an upright token of a single letter says so.
+        if variant == "normal" and len(made.text) == 1 and _letter("italic", made.text) != made.text:
+            made.set("mathvariant", variant)
+        elif variant not in {"", "normal"}:
+            made.text = "".join(_letter(variant, letter) for letter in made.text)
         if node.tag == "mo":
             _set_spaces(made, "ORD" if is_script and made.text in _JOINING else role)
         return made
@@ -78,15 +82,6 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
         made.extend(child if is_low and node.tag in _ROWS else [child])
     _set_heights(made, role)
     return made
-
-
-def _set_letters(token: ET.Element, variant: str) -> None:
-    """Spell a token of an alphabet in Unicode's letters; upright tokens of a single letter say so."""
-    text = token.text or ""
-    if variant == "normal" and len(text) == 1 and _letter("italic", text) != text:
-        token.set("mathvariant", variant)
-    elif variant not in {"", "normal"}:
-        token.text = "".join(_letter(variant, letter) for letter in text)
 
 
 def _set_heights(node: ET.Element, role: str) -> None:

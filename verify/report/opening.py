@@ -84,11 +84,23 @@ def opening(cards: Mapping[str, Card]) -> Opening | None:
         # The shortest way to what the claim says.
         others = [chain for chain in card.claim.derivation.chains if chain.start == _main(card.claim).start]
         chains.append((card, min(others, key=lambda chain: len(chain.lines))))
+    # Of the derivations of the second page, those that a run has and that stand.
+    further = []
+    for key, (title, wanted) in _FURTHER.items():
+        whole = [
+            (cards[claim], chain)
+            for claim, name in wanted
+            if claim in cards and cards[claim].claim.derivation.status.stands
+            for chain in cards[claim].claim.derivation.chains
+            if chain.name == name
+        ]
+        if whole:
+            further.append(_derived(key, title, whole))
     fits = [check for card in first for check in card.claim.checks if check.method == "fit"]
     figures = {view.key: view for card in cards.values() for view in card.figures}
     return Opening(
         derived=_derived("", "", chains, unfold=1),
-        further=tuple(_further(cards)),
+        further=tuple(further),
         fits=tuple(_fitted(card) for card in first if any(check in fits for check in card.claim.checks)),
         level=numbers.level(min(check.level for check in fits)) if fits else "",
         ordinary=next(iter(first[0].claim.fits), None),
@@ -114,20 +126,6 @@ def _derived(name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], 
         (card, _as_written(chain, unfolds=place < unfold)) for place, (card, chain) in enumerate(chains)
     )
     return Derived(name, title, tuple(map(Prose, shared)), tuple(written))
-
-
-def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
-    """Yield the derivations of the second page that a run has and that stand."""
-    for key, (title, wanted) in _FURTHER.items():
-        chains = [
-            (cards[claim], chain)
-            for claim, name in wanted
-            if claim in cards and cards[claim].claim.derivation.status.stands
-            for chain in cards[claim].claim.derivation.chains
-            if chain.name == name
-        ]
-        if chains:
-            yield _derived(key, title, chains)
 
 
 def _main(claim: ClaimRecord) -> ChainRecord:

@@ -59,7 +59,7 @@ def render_pdf(
     medium = PdfMedium(Formulas(), draw_figures(record) if figures is None else figures)
     sheet = RUN.sheet(edition)
     page = medium.render(f"{sheet}.j2", Report(record), edition=edition)
-    medium.formulas.save()
+    medium.formulas.cache.save()
     evidence, created = record.to_json(), creation(record)
     attachment = weasyprint.Attachment(
         string=evidence,

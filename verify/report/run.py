@@ -1,9 +1,7 @@
 """What the report prints of a run: chapters and sources, pages and figures, settings and counts."""
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from verify.citing import citations
@@ -21,8 +19,7 @@ from verify.evidence import (
 )
 from verify.evidence.load import creation
 from verify.evidence.words import counted_checks
-from verify.files.names import shipped_folder
-from verify.report.cards import Card, FigureView, card, keys_of
+from verify.report.cards import Card, FigureView, card, keys_of, table
 from verify.report.front import (
     FEW,
     KeyNumber,
@@ -35,13 +32,7 @@ from verify.report.front import (
     title_of,
 )
 from verify.report.lesson import LessonScene, scenes
-from verify.report.opening import (
-    Derived,
-    Opening,
-    derived_in,
-    opening,
-    ratio_views,
-)
+from verify.report.opening import Derived, Opening, derived_in, opening, ratio_views
 from verify.report.tables import refuted
 from verify.text import numbers
 from verify.text.latex import Prose
@@ -144,17 +135,6 @@ class Level(NamedTuple):
     in_order: bool
 
 
-class Cited(NamedTuple):
-    """A published theorem that lines rest on, with the numbers of the claims that cite it.
-
-    ``source`` is empty for a theorem of a claim's own.
-    """
-
-    name: str
-    source: str
-    numbers: tuple[str, ...]
-
-
 class Report:
     """A run as its pages print it.
 
@@ -205,7 +185,7 @@ class Report:
             self.lesson = tuple(scenes(self.cards))
             self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
             self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
-            for name, texts in _advice().items():
+            for name, texts in table("advice").items():
                 if name in self.cards:
                     derivation = self.cards[name].claim.derivation
                     chains = {chain.name: chain.shows for chain in derivation.chains}
@@ -231,12 +211,6 @@ class Report:
         drawn = (str(cell[side]) for cell in cells for side in ("query", "key") if side in cell)
         return tuple(dict.fromkeys(drawn))
 
-    def outcome_of(self, part: Part) -> Outcome:
-        """Return the outcome of a part of a statement."""
-        if part.kind == "prints" and part.holds is False:
-            return Outcome.MISPRINTED
-        return {True: Outcome.HOLDS, False: Outcome.WRONG, None: Outcome.OPEN}[part.holds]
-
     def evidence_of(self, part: Part) -> tuple[str, str]:
         """Return what decides a part of a statement: its name and its anchor, empty if it has none."""
         evidence = part.evidence.partition(":")[2]
@@ -248,21 +222,19 @@ class Report:
         waiting = [part.claim for part in statement.parts if part.holds is None]
         return tuple(dict.fromkeys(waiting or filter(None, [statement.claim])))
 
-    def numbers_of(self, statement: Statement) -> tuple[str, ...]:
-        """Return the numbers of the claims that decide a statement."""
-        named = (part.claim for part in statement.parts)
-        return tuple(dict.fromkeys(self.cards[claim].number for claim in named if claim in self.cards))
-
     @property
-    def theorems(self) -> tuple[Cited, ...]:
-        """The published theorems that lines of derivations rest on, in the order of the claims."""
+    def theorems(self) -> Mapping[str, tuple[str, Iterable[str]]]:
+        """The published theorems that lines rest on, with sources and numbers of the citing claims.
+
+        They are in the order of the claims; a theorem of a claim's own has no source.
+        """
         cited: dict[str, dict[str, None]] = {}
         for shown in self.cards.values():
             for line in (line for chain in shown.claim.derivation.chains for line in chain.lines):
                 for name in line.cites:
                     cited.setdefault(name, {})[shown.number] = None
-        known = _theorems()
-        return tuple(Cited(name, known.get(name, ""), tuple(of)) for name, of in cited.items())
+        known = {theorem["name"]: theorem["source"] for theorem in table("theorems").values()}
+        return {name: (known.get(name, ""), of) for name, of in cited.items()}
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -290,19 +262,6 @@ class Report:
         """How many controls are refuted, as they must be, and of how many."""
         claims = self.record.claims
         return sum(refuted(claim.controls) for claim in claims), sum(len(claim.controls) for claim in claims)
-
-    @property
-    def share(self) -> str:
-        """The share of the error budget that one interval has."""
-        budget = self.record.run.budget
-        return numbers.small(budget.false_alarm / budget.places) if budget.places else "0"
-
-    @property
-    def blind(self) -> Counted | None:
-        """The smallest level tried in the calibration study, if no interval missed there."""
-        together = (row.together for row in self.levels)
-        lowest = min(together, key=lambda row: (row.level, -row.trials), default=None)
-        return lowest if lowest and lowest.level is not None and not lowest.events else None
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -383,15 +342,3 @@ def _levels(study: Calibration | None) -> Iterator[Level]:
         in_order = all(cell.in_order for cell in (together, *cells))
         yield Level("" if what in seen else what[:1].upper() + what[1:], together, cells, worst, in_order)
         seen.add(what)
-
-
-@cache
-def _theorems() -> Mapping[str, str]:
-    """Return the sources of the theorems of the shipped table, by their names."""
-    table = tomllib.loads((shipped_folder("data") / "theorems.toml").read_text(encoding="utf-8"))
-    return {entry["name"]: entry["source"] for entry in table.values()}
-
-
-@cache
-def _advice() -> Mapping[str, Mapping[str, str]]:
-    return tomllib.loads((shipped_folder("data") / "advice.toml").read_text(encoding="utf-8"))

@@ -5,7 +5,6 @@ All links are relative, so it works from a folder and behind any prefix.
 
 import re
 import zlib
-from pathlib import Path
 from typing import Any
 
 from verify.citing.citations import place_on_site
@@ -16,12 +15,10 @@ from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import aliases, origin
 from verify.executors.workers import Workers
-from verify.files.names import shipped_folder
-from verify.files.writing import write_folder
 from verify.report.cards import decides, keys_of
 from verify.report.drawings import draw_figures
 from verify.report.formulas import Formulas
-from verify.report.html import HtmlMedium, faces_of
+from verify.report.html import HtmlMedium, faces_of, joined
 from verify.report.run import Report
 from verify.text.latex import plain
 
@@ -29,24 +26,6 @@ _STYLES = ("common.css", "page.css", "rows.css", "site.css")
 _INDEX = "index.html"
 MARKER = ".sdpa-verify-site"
 """The file of a site that lists all others: a folder that has it may be written again."""
-
-
-def write_site(
-    record: RunRecord | AuditRecord,
-    out: Path,
-    address: str = "",
-    workers: Workers | int | None = None,
-    shown: RunRecord | None = None,
-) -> None:
-    """Write a run's site into the folder ``out``, whole or not at all.
-
-    ``shown`` is what its pages show, if that is more than the record.
-
-    Raises:
-        OutputError: ``out`` holds what is no part of a site, or cannot be written.
-        VerifyError: see `site_files`.
-    """
-    write_folder(out, site_files(record, address, workers, shown), MARKER)
 
 
 def site_files(
@@ -74,18 +53,14 @@ def site_files(
         page = medium.render(template, report, root="../" * path.count("/"), canonical=canonical, **given)
         pages[path] = page.replace("/* rules */", medium.mark_rules() + medium.figure_rules(), 1)
         styled += page
-    formulas.save()
+    formulas.cache.save()
     files = {path: page.encode() for path, page in _linked(pages).items()}
-    files["assets/site.css"] = (faces_of([styled]) + "".join(map(_template, _STYLES))).encode()
-    files["assets/site.js"] = _template("site.js").encode()
+    files["assets/site.css"] = (faces_of([styled]) + joined(*_STYLES)).encode()
+    files["assets/site.js"] = joined("site.js").encode()
     for claim in record.claims:
         files[f"badges/{claim.id}.svg"] = as_svg(claim).encode()
     files |= {"results.json": record.to_json().encode(), "objects.inv": inventory(shown or record)}
     return files
-
-
-def _template(name: str) -> str:
-    return (shipped_folder("templates") / name).read_text(encoding="utf-8")
 
 
 def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:

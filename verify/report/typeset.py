@@ -206,19 +206,13 @@ class Medium(ABC):
         first, *rest = _AROUND.split(text)
         typeset = _text(first)
         for formula, before, after, further in zip(formulas, rest[::3], rest[1::3], rest[2::3], strict=True):
-            typeset += self._together(before, formula, after) + _text(further)
+            # No line break may part a formula from what touches it; in print, signs stay beside it anyway.
+            joiner = "" if self.folds else _JOINER * after[:1].isalnum()
+            together = _text(before) + formula + joiner + _text(after)
+            if self.folds and (before or after):
+                together = Markup('<span class="nb">{}</span>').format(together)
+            typeset += together + _text(further)
         return typeset
-
-    def _together(self, before: str, formula: Markup, after: str) -> Markup:
-        """Return a formula that no line break can part from what touches it.
-
-        In print signs beside it stay with it anyway.
-        """
-        if not self.folds:
-            return _text(before) + formula + _JOINER * after[:1].isalnum() + _text(after)
-        if not before and not after:
-            return formula
-        return Markup('<span class="nb">{}{}{}</span>').format(_text(before), formula, _text(after))
 
 
 def _text(text: str) -> Markup:

@@ -121,12 +121,23 @@ def for_rst(text: str) -> str:
 
 def prose_for_tex(prose: str) -> str:
     """Return prose in LaTeX; its formulas stay formulas."""
-    return _prose(prose, for_tex, _formula_for_tex)
+
+    def formula(latex: str) -> str:
+        # BibTeX counts escaped braces, too; a bibliography may have no package for macros of amsmath.
+        plain = _AMS.sub(lambda macro: _PLAIN_TEX[macro[0]], latex)
+        return "$" + plain.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
+
+    return _prose(prose, for_tex, formula)
 
 
 def prose_for_markdown(prose: str) -> str:
     """Return prose in Markdown; its formulas stay between dollar signs."""
-    return _prose(prose, for_markdown, _formula_for_markdown)
+
+    def formula(latex: str) -> str:
+        # No HTML and no link where dollar signs mean nothing.
+        return "$" + latex.replace("<", r"\lt ").replace(">", r"\gt ").replace("](", "] (") + "$"
+
+    return _prose(prose, for_markdown, formula)
 
 
 def prose_for_rst(prose: str) -> str:
@@ -155,14 +166,3 @@ def _in_markdown(sign: re.Match[str]) -> str:
 
 def _prose(prose: str, words: Callable[[str], str], formula: Callable[[str], str]) -> str:
     return "".join((formula if piece.is_formula else words)(piece.text) for piece in pieces(prose))
-
-
-def _formula_for_tex(latex: str) -> str:
-    # BibTeX counts escaped braces, too; a bibliography may have no package that defines macros of amsmath.
-    plain = _AMS.sub(lambda macro: _PLAIN_TEX[macro[0]], latex)
-    return "$" + plain.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
-
-
-def _formula_for_markdown(latex: str) -> str:
-    # No HTML and no link where dollar signs mean nothing.
-    return "$" + latex.replace("<", r"\lt ").replace(">", r"\gt ").replace("](", "] (") + "$"
