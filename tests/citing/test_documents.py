@@ -242,10 +242,7 @@ def test_paths_name_files_folders_and_patterns(tmp_path: Path, monkeypatch: pyte
         (("h[1].md",), "h[1].md"),
     ):
         assert [str(path) for path in find_documents([*map(Path, given)])] == wanted.split()
-    for name, what in (
-        ("*.rst", "no file fits this pattern"),
-        ("empty", "holds no document"),
-    ):
+    for name, what in (("*.rst", "no file fits this pattern"), ("empty", "holds no document")):
         with pytest.raises(CitationError) as caught:
             find_documents([Path(name)])
         assert str(caught.value).startswith(f"{name}: {what}")

@@ -142,16 +142,8 @@ def test_the_exit_status_says_the_outcome(
     """0 confirmed, 1 refuted, 3 undecided, and results in any case; other tests here end with 0 and 1."""
     for status, said, change in (
         (0, "✓ doubled-keys  confirmed", ("", "")),
-        (
-            1,
-            "✗ doubled-keys  refuted",
-            ("derived, {d: size})", "4 * E(score**2), {d: size}, equals=5 * d)"),
-        ),
-        (
-            3,
-            "? doubled-keys  undecided",
-            ("derived, {d: 8}, equals=2", "4 * E(score**2), {d: 8}, equals=4"),
-        ),
+        (1, "✗ doubled-keys  refuted", ("derived, {d: size})", "4 * E(score**2), {d: size}, equals=5 * d)")),
+        (3, "? doubled-keys  undecided", ("derived, {d: 8}, equals=2", "4 * E(score**2), {d: 8}, equals=4")),
         (1, "✗ doubled-keys  the derivation failed", ("(4 * d,", "(4 * d + 1,")),
     ):
         options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / str(len(said)))

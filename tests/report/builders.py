@@ -11,12 +11,7 @@ _Z = 4.99
 
 
 def line(
-    latex: str,
-    because: str,
-    checked: str,
-    *,
-    relation: Literal["=", "⇒", "≤", "≥"] = "=",
-    holds: bool = True,
+    latex: str, because: str, checked: str, *, relation: Literal["=", "⇒", "≤", "≥"] = "=", holds: bool = True
 ) -> LineRecord:
     """Return a line of a chain."""
     return LineRecord(relation=relation, latex=latex, because=because, checked=checked, holds=holds)

@@ -42,12 +42,10 @@ def cards() -> dict[str, str]:
     """Return the card of every made-up claim as HTML, by claim id."""
     given = {"measured": "", "evidence": "results.json", "sheet": "report.pdf"}
     page = Spelled().render("report.html.j2", Report(record()), **given)
-    found = re.findall(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
-    assert found == [claim.id for claim in CLAIMS]
-    whole = re.finditer(r'<article class="card".*?</article>', page, flags=re.DOTALL)
-    return {
-        name: re.sub(r"\n\s*\n+", "\n", match[0]) + "\n" for name, match in zip(found, whole, strict=True)
-    }
+    articles = re.finditer(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
+    made = {article[1]: re.sub(r"\n\s*\n+", "\n", article[0]) + "\n" for article in articles}
+    assert [*made] == [claim.id for claim in CLAIMS]
+    return made
 
 
 def audits() -> dict[str, str]:

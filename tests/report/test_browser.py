@@ -204,10 +204,7 @@ def test_the_scenes_follow_their_sliders(found: dict[str, Any], reference: RunRe
     assert float(measured[1]) == pytest.approx(wide.estimate, rel=1e-3)
     points = [one for one in reference.claim("score-variance").checks if one.id.startswith("variance-d")]
     assert found["dots"] == len(points) + 1
-
-
-def test_the_scenes_follow_the_buttons_in_their_prose(found: dict[str, Any]) -> None:
-    """Numbers of components and keys, one more component, and the row whose weights are shown."""
+    # The buttons in their prose: numbers of components and keys, one more component, the row shown.
     assert "256 keys" in found["keys"][0]
     assert "256" in found["keys"][1]
     assert found["more"] == "2 components"
@@ -229,33 +226,29 @@ def test_claims_are_found_by_words_derivation_and_source(found: dict[str, Any], 
     deciding = {name for one in said for name in (one.claim, *(part.claim for part in one.parts))}
     assert set(shown) == deciding & {claim.id for claim in reference.claims}
     assert found["focused"] == "q"
+    # What people call them: short names, code and other spellings, each by a few claims only.
+    by_words = found["by_words"]
+    assert {words: claim for words, claim in WANTED.items() if claim not in by_words[words]} == {}
+    assert len(by_words["rope"]) < 4
 
 
 def test_a_link_opens_what_it_leads_to(found: dict[str, Any], reference: RunRecord) -> None:
-    """Even where it was filtered away and folds within a row: then everything is shown again."""
+    """Even where it was filtered away and folds within a row: then everything is shown again.
+
+    A check can be taken along: its value with the interval, its key, and its citation.
+    """
     assert found["folded"]
     assert found["opened"] == [True, True, True]
     assert found["everything"] == len(reference.claims)
-
-
-def test_a_check_can_be_taken_along(found: dict[str, Any], reference: RunRecord) -> None:
-    """Its value with the interval, its key, and its citation with version, seed, profile and full digest."""
     value, key, citation = found["told"]
     claim = reference.claim("score-variance")
     assert re.fullmatch(r"[\d.]+ \[[\d.]+, [\d.]+\]", value)
     assert key == "score-variance.variance-d64"
     assert citation.startswith(f"sdpa-verify {reference.tool.version}, {key}: ")
-    for part in (
-        claim.digest,
-        f"seed {reference.run.settings.seed}",
-        reference.run.settings.profile,
-        value.split()[0],
-    ):
+    settings = reference.run.settings
+    for part in (claim.digest, f"seed {settings.seed}", settings.profile, value.split()[0]):
         assert part.lower() in citation.lower()
-
-
-def test_figures_say_their_values(found: dict[str, Any]) -> None:
-    """Under the pointer, and as files."""
+    # Figures say their values under the pointer, and as files.
     assert found["taken"] == ["CSV", "SVG"]
     assert re.match(r".+: [\d.]+, [\d.]+", found["tip"])
 
@@ -263,10 +256,7 @@ def test_figures_say_their_values(found: dict[str, Any]) -> None:
 def test_copied_text_keeps_its_mathematics(found: dict[str, Any]) -> None:
     """As plain text in one line, and as MathML for programs that know it; a formula is copied whole."""
     plain, rich = found["copied"]
-    assert (
-        "each of the d_k dimensions adds 1 to the variance of the score q·k. Dividing by √d_k restores"
-        in plain
-    )
+    assert "each of the d_k dimensions adds 1 to the variance of the score q·k. Dividing by √d_k" in plain
     assert "<msub><mi>d</mi><mi>k</mi></msub></msqrt></math> restores" in rich
     assert found["part"].startswith("k are independent")
     assert found["part"].endswith("tends to 1 as d_k")
@@ -274,22 +264,12 @@ def test_copied_text_keeps_its_mathematics(found: dict[str, Any]) -> None:
     assert found["left"]
 
 
-def test_claims_are_found_by_what_people_call_them(found: dict[str, Any]) -> None:
-    """Short names, code and other spellings, each by a few claims only."""
-    by_words = found["by_words"]
-    assert {words: claim for words, claim in WANTED.items() if claim not in by_words[words]} == {}
-    assert len(by_words["rope"]) < 4
-
-
-def test_what_is_open_is_printed(found: dict[str, Any]) -> None:
-    """Closed, it is the opening, the scenes, a line for each claim and all statements; else what is open."""
+def test_it_fits_on_paper_and_on_a_phone(found: dict[str, Any]) -> None:
+    """Printed are the opening, the scenes, a line for each claim and all statements; else what is open."""
     closed, some_open = found["sheets"]
     assert 10 < closed < 20
     assert 4 < some_open < 9
-
-
-def test_a_phone_scrolls_one_way_only(found: dict[str, Any]) -> None:
-    """Nothing sticks out; headline numbers stand below each other."""
+    # A phone scrolls one way only: nothing sticks out, headline numbers stand below each other.
     assert 0 < found["widths"]["page"] <= PHONE["width"]
     assert found["widths"]["table"] <= 0
 

@@ -34,9 +34,8 @@ def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
         ),
         ({"stale": True}, ("differs from this statement",)),
     ):
-        claim = SCORE_VARIANCE.model_copy(
-            update={"derivation": SCORE_VARIANCE.derivation.model_copy(update=changes)}
-        )
+        derivation = SCORE_VARIANCE.derivation.model_copy(update=changes)
+        claim = SCORE_VARIANCE.model_copy(update={"derivation": derivation})
         page = Spelled().render("report.html.j2", Report(record(claim)), **given)
         assert all(word in page for word in words)
         assert ("Two commands check it" in page) is ("coq" in changes)
@@ -108,17 +107,8 @@ def test_exact_numbers_say_how_well_they_agree(
     estimate: float, prediction: float, relation: Any, text: str
 ) -> None:
     """What differs from zero by rounding alone is called so, and no digit is printed that means nothing."""
-    exact = check(
-        "e",
-        estimate,
-        prediction,
-        error=0.0,
-        method="exact",
-        relation=relation,
-        tolerance=1e-12,
-        scale=1.0,
-        quantity="a distance",
-    )
+    given: dict[str, Any] = {"method": "exact", "tolerance": 1e-12, "scale": 1.0, "quantity": "a distance"}
+    exact = check("e", estimate, prediction, error=0.0, relation=relation, **given)
     assert shown([exact], [])[:2] == ("Computed", f"a distance: {text}")
 
 
@@ -130,16 +120,10 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
         *(check(f"b{n}", n, n, quantity="mean", cell={"d_k": n}, relation="≤") for n in (2, 4)),
     ]
     groups, _ = check_table(made)
-    assert [[row.check.id for row in group.rows] for group in groups] == [
-        ["v2", "v4"],
-        ["m2", "m4"],
-        ["b2", "b4"],
-    ]
-    assert [group.title and spaced(group.title.note) for group in groups] == [
-        "±1% of the prediction",
-        "±1% of the prediction",
-        "upper bound +1% of the prediction",
-    ]
+    ids = [" ".join(row.check.id for row in group.rows) for group in groups]
+    assert ids == ["v2 v4", "m2 m4", "b2 b4"]
+    notes = [group.title and spaced(group.title.note) for group in groups]
+    assert notes == [*["±1% of the prediction"] * 2, "upper bound +1% of the prediction"]
     assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
 
 

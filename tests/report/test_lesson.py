@@ -105,8 +105,10 @@ def page(report: Report) -> str:
 
 
 def test_every_number_is_the_runs_and_leads_to_its_check(reference: Report) -> None:
-    """In prose and pictures; each scene has a figure that stands for it in print and without scripts."""
+    """In prose and pictures; a run without these claims has no scene, and no record can end the script."""
     words = page(reference)
+    assert "<" not in measured_points(reference)
+    assert Report(record()).lesson == ()
     assert [scene.name for scene in reference.lesson] == ["variance", "softmax", "gradient"]
     for scene in reference.lesson:
         for key, printed in scene.numbers.items():
@@ -125,9 +127,7 @@ def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str
     claim = run.claim("vanishing-or-exploding")
     changed = {
         "refuted": [
-            claim.model_copy(
-                update={"checks": tuple(turned(check, Verdict.REFUTED) for check in claim.checks)}
-            )
+            claim.model_copy(update={"checks": tuple(turned(each, Verdict.REFUTED) for each in claim.checks)})
         ],
         "fewer checks": [claim.model_copy(update={"checks": claim.checks[1:], "headline": ""})],
         "no figure": [claim.model_copy(update={"series": ()})],
@@ -137,9 +137,3 @@ def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str
     report = Report(run.model_copy(update={"claims": (*others, *changed)}))
     assert [scene.name for scene in report.lesson] == ["variance", "softmax"]
     assert "vanish" not in page(report).partition("<script")[0]
-
-
-def test_a_record_cannot_end_the_script(reference: Report) -> None:
-    """What stands in it is data, whatever a record says."""
-    assert "<" not in measured_points(reference)
-    assert Report(record()).lesson == ()
