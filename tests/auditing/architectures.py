@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import log
 from typing import Any
 
@@ -50,6 +51,14 @@ class Architecture:
     given: Callable[[int], float] = lambda d: d**-0.5
 
 
+def _constant(scale: float) -> Callable[[int], float]:
+    return lambda _d: scale
+
+
+_eager, _unscaled = partial(Architecture, kinds=("eager",)), partial(Architecture, given=_constant(1.0))
+_GEMMA = GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24}
+_EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1}
+
 ARCHITECTURES = {
     "llama": Architecture("Llama", GROUPED),
     "mistral": Architecture("Mistral", GROUPED | {"sliding_window": 4}),
@@ -66,23 +75,12 @@ ARCHITECTURES = {
     "persimmon": Architecture("Persimmon", _SIZES),
     "gpt2": Architecture("GPT2", _GPT2),
     "gpt_bigcode": Architecture("GPTBigCode", _GPT2),
-    "opt": Architecture("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}, given=lambda _d: 1.0),
-    "granite": Architecture("Granite", GROUPED | {"attention_multiplier": 0.0625}, given=lambda _d: 0.0625),
+    "opt": _unscaled("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}),
+    "granite": Architecture("Granite", GROUPED | {"attention_multiplier": 0.0625}, given=_constant(0.0625)),
     "gemma": Architecture("Gemma", GROUPED | {"head_dim": 8}),
-    "gemma2": Architecture(
-        "Gemma2",
-        GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24, "attn_logit_softcapping": 2.0},
-        kinds=("eager",),
-        given=lambda _d: 24**-0.5,
-    ),
-    "gemma3": Architecture(
-        "Gemma3Text", GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24}, given=lambda _d: 24**-0.5
-    ),
-    "gpt_oss": Architecture(
-        "GptOss",
-        GROUPED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1},
-        kinds=("eager",),
-    ),
+    "gemma2": _eager("Gemma2", _GEMMA | {"attn_logit_softcapping": 2.0}, given=_constant(24**-0.5)),
+    "gemma3": Architecture("Gemma3Text", _GEMMA, given=_constant(24**-0.5)),
+    "gpt_oss": _eager("GptOss", GROUPED | {"head_dim": 8} | _EXPERTS),
     "falcon": Architecture("Falcon", _BODY | {"vocab_size": 64, "alibi": True}, kinds=("sdpa",)),
     "deepseek_v2": Architecture("DeepseekV2", _LATENT),
     "deepseek_v3": Architecture(
@@ -96,13 +94,9 @@ ARCHITECTURES = {
         "DistilBert", {"vocab_size": 64, "dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4}
     ),
     "modernbert": Architecture("ModernBert", _SIZES),
-    "esm": Architecture(
-        "Esm",
-        _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3},
-        given=lambda _d: 1.0,
-    ),
-    "t5": Architecture("T5", _T5, "both", given=lambda _d: 1.0),
-    "umt5": Architecture("UMT5", _T5, "both", given=lambda _d: 1.0),
+    "esm": _unscaled("Esm", _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}),
+    "t5": _unscaled("T5", _T5, "both"),
+    "umt5": _unscaled("UMT5", _T5, "both"),
     "bart": Architecture("Bart", SEQ2SEQ, "both"),
     "pegasus": Architecture("Pegasus", SEQ2SEQ, "both"),
     "m2m_100": Architecture("M2M100", SEQ2SEQ, "both"),
@@ -111,11 +105,10 @@ ARCHITECTURES = {
     "dinov2": Architecture("Dinov2", _VISION, "image"),
     "siglip": Architecture("SiglipVision", _VISION, "image"),
     "clip": Architecture("CLIPVision", _VISION, "image"),
-    "whisper": Architecture(
+    "whisper": _unscaled(
         "Whisper",
         SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
         "spectrogram",
-        given=lambda _d: 1.0,
     ),
     "wav2vec2": Architecture("Wav2Vec2", _WAVES, "wave"),
     "hubert": Architecture("Hubert", _WAVES, "wave"),
@@ -128,20 +121,13 @@ ARCHITECTURES = {
 """Architectures whose attention goes through the interface, or through PyTorch's own function."""
 
 OUTSIDE = {
-    "bloom": Architecture(
-        "Bloom", {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4}, kinds=("eager",)
-    ),
-    "gpt_neo": Architecture(
+    "bloom": _eager("Bloom", {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4}),
+    "gpt_neo": _eager(
         "GPTNeo",
         {"vocab_size": 64, "hidden_size": 32, "num_layers": 2, "num_heads": 4, "max_position_embeddings": 64}
         | {"attention_types": [[["global"], 2]]},
-        kinds=("eager",),
     ),
-    "mpt": Architecture(
-        "Mpt",
-        {"vocab_size": 64, "d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 64},
-        kinds=("eager",),
-    ),
+    "mpt": _eager("Mpt", {"vocab_size": 64, "d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 64}),
 }
 """Architectures that write their attention out, which is not recorded, and is said."""
 

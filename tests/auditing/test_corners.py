@@ -54,12 +54,6 @@ def zeros_in_the_last_row(q: Any, k: Any, v: Any) -> Any:
     return out
 
 
-def padded(q: Any, k: Any, v: Any) -> Any:
-    """Let keys of padding take part."""
-    more = (0, 0, 0, -k.shape[2] % 16)
-    return attend(q, torch.nn.functional.pad(k, more), torch.nn.functional.pad(v, more))
-
-
 FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "non-contiguous": (off(lambda q, _k, _v: not q.is_contiguous()), "transposed arrays"),
     "keys beyond 1024": (up_to(lambda _: 1024), "1 queries, 1025 keys"),
@@ -79,7 +73,11 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
         "scores of 100",
     ),
     "last row": (zeros_in_the_last_row, "a row do not add up to 1"),
-    "padding": (padded, "a row do not add up to 1"),
+    # Keys of padding take part.
+    "padding": (
+        lambda q, *kv: attend(q, *(torch.nn.functional.pad(x, (0, 0, 0, -x.shape[2] % 16)) for x in kv)),
+        "a row do not add up to 1",
+    ),
     "small weights": (
         lambda q, k, v: torch.where((w := (q @ k.mT * q.shape[-1] ** -0.5).softmax(-1)) < 1e-3, 0, w) @ v,
         "",

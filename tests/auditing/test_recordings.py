@@ -52,11 +52,13 @@ def test_an_archive_comes_back(tmp_path: Path) -> None:
 
 
 def test_layers_are_in_the_natural_order_of_their_names(tmp_path: Path) -> None:
-    """Two comes before ten; a layer without q is refused by its name."""
+    """Two comes before ten; a name that would fill pages is cut; a layer without q is refused by its name."""
     path = tmp_path / "some.npz"
     pair = {"q": normal(), "k": normal()}
     np.savez(path, **{f"block.{n}/{key}": array for n in (10, 2) for key, array in pair.items()})
     assert [layer.name for layer in load(path).layers] == ["block.2", "block.10"]
+    np.savez(path, **{"x" * 60_000 + f"/{key}": array for key, array in pair.items()})
+    assert load(path).layers[0].name == "x" * 200
     np.savez(path, **{"block.2/k": normal()})
     with pytest.raises(RecordingError, match=r"some.npz: layer block.2: has no q; give q and k"):
         load(path)
@@ -245,10 +247,3 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(RecordingError, match=reason):
         load(tmp_path / name)
-
-
-def test_a_name_that_would_fill_pages_is_cut(tmp_path: Path) -> None:
-    """It is that of a layer, and in messages."""
-    path = tmp_path / "a.npz"
-    np.savez(path, **{"x" * 60_000 + f"/{key}": normal() for key in "qk"})
-    assert load(path).layers[0].name == "x" * 200

@@ -117,6 +117,8 @@ def test_the_interface_is_as_it_was_afterwards() -> None:
 
 
 YARN = {"rope_type": "yarn", "mscale_all_dim": 1.0, "factor": 4.0}
+LATENT = {"kv_lora_rank": 8, "rope_parameters": YARN}
+WEAK, SHORTER = YARN | {"mscale_all_dim": 0.707, "factor": 40.0}, YARN | {"factor": 0.5}
 D = 192
 
 
@@ -130,19 +132,15 @@ D = 192
         ("any", {"scale_attn_weights": False}, 1),
         ("any", {"scale_attn_by_inverse_layer_idx": True}, D**-0.5 / 3),
         # m²/√d with m = 0.1·share·ln(factor) + 1, as published for DeepSeek's models; 1/√d where it shortens.
-        ("any", {"kv_lora_rank": 8, "rope_parameters": YARN}, (0.1 * math.log(4) + 1) ** 2 * D**-0.5),
-        (
-            "any",
-            {"kv_lora_rank": 512, "rope_parameters": YARN | {"mscale_all_dim": 0.707, "factor": 40.0}},
-            (0.0707 * math.log(40) + 1) ** 2 * D**-0.5,
-        ),
+        ("any", LATENT, (0.1 * math.log(4) + 1) ** 2 * D**-0.5),
+        ("any", LATENT | {"rope_parameters": WEAK}, (0.0707 * math.log(40) + 1) ** 2 * D**-0.5),
         (
             "any",
             {"kv_lora_rank": 8, "rope_scaling": {"type": "yarn", "mscale_all_dim": 1, "factor": 1}},
             D**-0.5,
         ),
-        ("any", {"kv_lora_rank": 8, "rope_parameters": YARN | {"factor": 0.5}}, D**-0.5),
-        ("any", {"kv_lora_rank": 8, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, None),
+        ("any", LATENT | {"rope_parameters": SHORTER}, D**-0.5),
+        ("any", LATENT | {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, None),
         ("any", {"rope_parameters": YARN}, None),
         ("transformers.models.t5.modeling_t5", {}, 1),
         ("transformers.models.zamba2.modeling_zamba2", {}, (D / 2) ** -0.5),
@@ -170,14 +168,12 @@ def backend(fault: str) -> Any:
     """Return an attention function of transformers, step by step, with a fault in one."""
 
     def attend(_module: Any, q: Any, k: Any, v: Any, mask: Any, scaling: float = 1.0, **options: Any) -> Any:
-        groups, cap = q.shape[1] // k.shape[1], options.get("softcap")
-        repeat = torch.Tensor.repeat if fault == "grouped heads are tiled" else None
-        k, v = (
-            x.repeat_interleave(groups, 1) if repeat is None else repeat(x, 1, groups, 1, 1) for x in (k, v)
-        )
-        scale = {"applied twice": scaling * q.shape[-1] ** -0.5, "1/√d_k": q.shape[-1] ** -0.5}.get(
-            fault, scaling
-        )
+        groups, cap, root = q.shape[1] // k.shape[1], options.get("softcap"), q.shape[-1] ** -0.5
+        if fault == "grouped heads are tiled":
+            k, v = (x.repeat(1, groups, 1, 1) for x in (k, v))
+        else:
+            k, v = (x.repeat_interleave(groups, 1) for x in (k, v))
+        scale = {"applied twice": scaling * root, "1/√d_k": root}.get(fault, scaling)
         scores = scale * q @ k.mT
         scores = scores if cap is None or fault == "soft-cap" else cap * torch.tanh(scores / cap)
         scores = scores if fault == "mask" else scores + mask[..., : k.shape[2]]
