@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -50,23 +50,14 @@ def distribution() -> Chain:
 
 
 @cache
-def characteristic() -> tuple[Chain, Chain, Chain]:
-    """Return the chain of a score's characteristic function, after two means over a component."""
-    return _transform(I, Symbol("t", real=True), "characteristic", "The characteristic function of a score")
-
-
-@cache
-def exponential() -> tuple[Chain, Chain, Chain]:
-    """Return the chain of the mean of exp(t·score) for 0 < t < 1, after two means over a component."""
-    return _transform(S.One, t, "exponential", "The mean of an exponential of a score", given=(t < 1,))
-
-
-def _transform(
-    unit: Any, t: Symbol, name: str, title: str, given: tuple[Any, ...] = ()
-) -> tuple[Chain, Chain, Chain]:
-    """Return the chain of the mean of exp(unit·t·score), after two means over a component."""
+def transform(name: Literal["characteristic", "exponential"]) -> tuple[Chain, Chain, Chain]:
+    """Return the chain of the mean of exp(i·t·score), or exp(t·score), after two means over a component."""
+    unit, factor, title, given = {
+        "characteristic": (I, Symbol("t", real=True), "The characteristic function of a score", ()),
+        "exponential": (S.One, t, "The mean of an exponential of a score", (t < 1,)),
+    }[name]
     b, u, v = symbols("b u v", real=True)
-    c, rest = Symbol("c", positive=True), 1 - unit**2 * t**2
+    c, rest = Symbol("c", positive=True), 1 - unit**2 * factor**2
 
     def over(variable: Symbol, function: Any) -> Any:
         return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
@@ -79,11 +70,11 @@ def _transform(
         1 / sqrt(c), "integrated", integral()
     )
     product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
-    both, there = over(u, over(v, exp(unit * t * u * v))), earlier(of_query, at={c: rest}, given=given)
-    of_score = Chain(E(exp(unit * t * score)), name=name, title=title, given=given).through(
-        (E(exp(unit * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
+    both, there = over(u, over(v, exp(unit * factor * u * v))), earlier(of_query, at={c: rest}, given=given)
+    of_score = Chain(E(exp(unit * factor * score)), name=name, title=title, given=given).through(
+        (E(exp(unit * factor * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
         (both**d, "both components are normal", densities),
-        (query.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u})),
+        (query.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: factor * u})),
         (rest ** (-d / 2), "over the query", there),
     )
     return of_key, of_query, of_score

@@ -17,8 +17,7 @@ LENGTH, UPSTREAM = Dot(q, a, q, a), moments(dict.fromkeys((v, u), STANDARD[q]))
 
 def sent(weight: Expr) -> Expr:
     """Return the gradient that reaches score j, for weights of which this is that of key j."""
-    gap = over_keys(weight.xreplace({j: l}) * Dot(u, a, v, l), l)
-    return weight * (Dot(u, a, v, j) - gap)
+    return weight * (Dot(u, a, v, j) - over_keys(weight.xreplace({j: l}) * Dot(u, a, v, l), l))
 
 
 def of_query(size: Expr = S.One) -> Expr:

@@ -43,11 +43,10 @@ def derive() -> Chains:
         (Integral(2 * density(u) * of_key.end.subs(b, y / u), sizes), "over the key", over_key),
     )
     yield from (of_key, distribution)
-    primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
     yield Chain(Derivative(BELOW.subs(y, x), x), title="Its density").through(
         (Derivative(distribution.end.subs(y, x), x), "of its distribution", earlier(distribution, at={y: x})),
         (Integral(2 * u / (pi**2 * (1 + u**2) * (u**2 + x**2)), sizes), "differentiated", derivative()),
-        (DENSITY, "partial fractions", integral(primitive)),
+        (DENSITY, "partial fractions", integral(log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1)))),
     )
     moment, bound = (Integral(part, (x, EULER, L)) for part in (2 * x**2 * DENSITY, 4 * log(x) / pi**2))
     more = Integral(4 * log(x) / (pi**2 * (x**2 - 1)), (x, EULER, L))

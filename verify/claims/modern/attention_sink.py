@@ -10,7 +10,7 @@ from verify.spec import Derivative, E, Items, Named, Plot, Rational, Symbol, Wit
 from verify.spec import cited, d, earlier, exp, j, l, n, over_keys, s, score, sqrt, symbols
 from verify.spec.arrays import Array, complex_step, entries, largest_difference, loops, softmax
 from verify.spec.integrals import mean_beside_sink, over_lengths
-from verify.spec.score_law import exponential, t
+from verify.spec.score_law import t, transform
 
 # Dimension of the scores; numbers of keys and scores of the sink.
 D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
@@ -20,7 +20,7 @@ SHARE = Z / (Z + exp(b))  # the keys’ weight, Z being the sum of their exponen
 
 
 def derive() -> Chains:
-    *parts, of_score = exponential()
+    *parts, of_score = transform("exponential")
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
     title = "The mean of the keys’ sum of exponentials"
     total = Chain(E(TOTAL), name="total", title=title, given=(d > 1,)).through(

@@ -4,7 +4,7 @@ from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Cl
 from verify.spec import Items, Law, Limit, Plot, Rational, S, Symbol, Within, Wrong, a, algebra, at_most
 from verify.spec import between, by_density, cite, cited, d, earlier, exp, fact, integral, j, lambdify
 from verify.spec import moments, n, oo, over_keys, pi, s, score, sigma, sqrt, symbols
-from verify.spec.score_law import exponential, t
+from verify.spec.score_law import t, transform
 
 KEYS, NEAR = (4, 64, 1024), Within(0.5, fixed=True)
 x, c, r = symbols("x c r", positive=True)
@@ -57,7 +57,7 @@ def derive() -> Chains:
         (MEAN**2 / (MEAN + SQUARE / n), "the mean square", second),
     )
     # Scaled scores of normal components, whose mean square may be infinite.
-    (*parts, of_score), term = exponential(), exp(score / sqrt(d))
+    (*parts, of_score), term = transform("exponential"), exp(score / sqrt(d))
     yield from (*parts, of_score)
     rises = cited("monotone convergence", laws=NORMAL_COMPONENTS)
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))

@@ -16,8 +16,7 @@ v, (c, y) = Symbol("v", positive=True), symbols("c y", real=True)
 def second(scores: Array) -> dict[str, Array]:
     """Return the second singular value of square matrices of weights of these scores."""
     weights = softmax(float(SPREAD) * scores).astype(np.float64)
-    squares = np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))
-    return {"second": np.sqrt(squares[:, -2])}
+    return {"second": np.sqrt(np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))[:, -2])}
 
 
 def apart(draws: Draws, _: np.random.Generator) -> dict[str, Array]:

@@ -1,10 +1,15 @@
 """For keys on a sphere, scores that grow like the logarithm of the length are not enough."""
 
-from verify.claims.newer.shared.sphere import growth_of_scale, mean_of_largest
+import math
+
+import numpy as np
+import scipy
+
 from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Derivation, Dot, E, Eq, Family, Float
 from verify.spec import Integral, Items, Largest, Plot, Rational, S, Softmax, Within, Wrong, a, algebra
 from verify.spec import at_most, cite, cited, d, earlier, erf, exp, fact, integral, j, k, l, m, n, normal
 from verify.spec import over_keys, q, score, sqrt, symbols
+from verify.spec.arrays import Array
 
 beta, v, w = symbols("beta v w", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20
@@ -14,6 +19,11 @@ LAWS = {**NORMAL_COMPONENTS, z: normal()}
 LARGEST = E(Largest(Softmax(beta * score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j)), j), j))
 # Uniform between 0 and 1: the distribution function of a normal number, at that number.
 UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
+# Nodes and weights from 0 to 1: over the largest weight, and over the other keys of a row.
+(TOP, TOP_WEIGHTS), (BEYOND, BEYOND_WEIGHTS) = (
+    ((1 + nodes) / 2, weights / 2) for nodes, weights in map(np.polynomial.legendre.leggauss, (24, 64))
+)
+SPHERE_LOG = np.linspace(-16.0, 4.0, 161)
 
 
 def derive() -> Chains:
@@ -39,6 +49,36 @@ def derive() -> Chains:
         (1 / (1 + bound), "the bound of one other key", earlier(other, given=(n >= 2,)), "≥"),
         (1 / (1 + n / (2 * beta)), "integrated", integral(given=(n >= 2,))),
     )
+
+
+def mean_of_largest(keys: int, size: int, factor: float) -> float:
+    """Return the mean of the largest weight of keys in so many dimensions, integrated."""
+
+    def cosines(share: Array) -> Array:
+        """Return the cosine that this share of the sphere exceeds."""
+        cap = scipy.special.betaincinv((size - 1) / 2, 0.5, 2 * np.minimum(share, 1 - share))
+        return np.where(share < 0.5, 1, -1) * np.sqrt(1 - cap)
+
+    # The others' exponentials over its own sum to T, and E 1/(1 + T) is ∫ e^(-t) E e^(-tT) dt.
+    nearest = 1 - TOP ** (1 / keys)
+    # The fourth powers of these nodes are close together at 0, where the nearest of many keys are.
+    others = nearest[:, None] + (1 - nearest[:, None]) * BEYOND**4
+    terms = np.exp(factor * (cosines(others) - cosines(nearest)[:, None]))
+    at = np.exp(SPHERE_LOG)
+    of_key = np.exp(-at[:, None, None] * terms) @ (BEYOND_WEIGHTS * 4 * BEYOND**3)
+    inner = np.trapezoid((at * np.exp(-at))[:, None] * of_key ** (keys - 1), SPHERE_LOG, axis=0)
+    return float(TOP_WEIGHTS @ inner)
+
+
+def growth_of_scale(size: int, few: int, many: int) -> float:
+    """Return the power of the number of keys with which the scale grows that keeps the mean at 1/2."""
+    scales = [
+        scipy.optimize.brentq(
+            lambda log, of=keys: mean_of_largest(of, size, math.exp(log)) - 0.5, 0.0, 20.0, xtol=1e-4
+        )
+        for keys in (few, many)
+    ]
+    return (scales[1] - scales[0]) / math.log(many / few)
 
 
 def experiment(derived: Derivation) -> Items:

@@ -7,7 +7,7 @@ from sympy import I, Subs
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, Derivative, E, Family
 from verify.spec import Fit, Items, Plot, Rational, Symbol, Var, Wrong, a, algebra, cite, d, derivative
 from verify.spec import earlier, exp, fact, i, j, k, m, moments, n, over_components, q, score, sqrt
-from verify.spec.score_law import characteristic
+from verify.spec.score_law import transform
 
 product, x, y = q[a, i] * k[j, i], Family("x", m), Family("y", n)
 CORRELATION = Rational(1, 2)
@@ -27,7 +27,7 @@ def derive() -> tuple[Chain, ...]:
         (squares, apart, moments(STANDARD)),
         (d, "every square has mean 1", moments(STANDARD)),
     )
-    *means, transform = characteristic()
+    *means, of_score = transform("characteristic")
     t = Symbol("t", real=True)
 
     def second(function: Any) -> Any:
@@ -37,10 +37,10 @@ def derive() -> tuple[Chain, ...]:
     again = Chain(Var(score), name="by-transform", title=title).through(
         (E(score**2), "its mean is 0", moments(NORMAL_COMPONENTS)),
         (second(E(exp(I * t * score))), "twice differentiated, at t = 0", algebra),
-        (second(transform.end), "the characteristic function", earlier(transform)),
+        (second(of_score.end), "the characteristic function", earlier(of_score)),
         (d, "differentiated", derivative()),
     )
-    return by_moments, *means, transform, again
+    return by_moments, *means, of_score, again
 
 
 def experiment(derived: Derivation) -> Items:
