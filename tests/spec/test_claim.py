@@ -129,10 +129,7 @@ def test_something_else_is_refused() -> None:
         assert str(caught.value) == f"claim two-keys: {says}"
     with pytest.raises(ClaimError, match="its experiment yields NoneType; yield Check"):
         claim(experiment=lambda: None).items(Derivation((), "nothing"), 0.05)
-
-
-def test_what_does_not_fit_is_the_claims_mistake() -> None:
-    """Its id stands before it, once."""
+    # What does not fit is the claim's mistake, too.
     item = Fit("y*", over=d, law=d)
     with pytest.raises(ClaimError, match=r"^claim two-keys: fit over 'y\*': 0 checks match"):
         claim(experiment=yielding(item)).measured_by(claim().derived(), 0.05)

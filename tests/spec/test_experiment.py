@@ -129,16 +129,13 @@ class TestChecks:
         assert check.tolerance.factor * 0.05 == pytest.approx(0.02)
 
 
-class TestCells:
-    """Which checks share draws."""
-
-    def test_those_at_one_setting_do(self) -> None:
-        """Also where factors that are not random differ."""
-        scaled, powers = Var(d**-alpha * score), (S.Zero, S.Half, S.One)
-        scales = [Check(f"a{x}", scaled, {d: 4, alpha: x}, equals=d ** (1 - 2 * x)) for x in powers]
-        cells = [check.cell for check in made(*scales, derived=NOTHING).checks if isinstance(check, Quantity)]
-        assert cells[0] is cells[1] is cells[2]
-        assert len(cells[0].names) == 2
+def test_checks_at_one_setting_share_draws() -> None:
+    """Also where factors that are not random differ."""
+    scaled, powers = Var(d**-alpha * score), (S.Zero, S.Half, S.One)
+    scales = [Check(f"a{x}", scaled, {d: 4, alpha: x}, equals=d ** (1 - 2 * x)) for x in powers]
+    cells = [check.cell for check in made(*scales, derived=NOTHING).checks if isinstance(check, Quantity)]
+    assert cells[0] is cells[1] is cells[2]
+    assert len(cells[0].names) == 2
 
 
 class TestFits:
@@ -150,15 +147,8 @@ class TestFits:
         values = {fit.id.removeprefix("of-"): fit.prediction.value for fit in fits}
         assert values == {"slope": 1, "intercept": 0, "curvature": 0, "exponent": 1, "lack-of-fit": 0}
 
-    def test_a_level_has_no_slope_in_the_size_of_its_rise(self) -> None:
-        """The tolerance is of the level over the largest place."""
-        checks = [Check(f"v{size}", Var(score / sqrt(d)), {d: size}, equals=1) for size in (4, 16)]
-        (fit,) = made(*checks, Fit("v*", over=d, law=S.One, only=("slope",)), derived=NOTHING).checks[2:]
-        assert isinstance(fit, FittedCoefficient)
-        assert (fit.prediction.value, fit.tolerance.scale) == (0, 1 / 16)
-
     def test_a_constant_has_a_level_and_a_power_an_exponent(self) -> None:
-        """A level has no intercept and no bend; what is no line has neither, and is bent as a power."""
+        """What is no line is bent as a power; a slope's tolerance is of the level over the largest place."""
         level = [Check(f"l{size}", Var(score / sqrt(d)), {d: size}, equals=1) for size in (4, 16, 64)]
         power = [Check(f"p{size}", Var(score / d), {d: size}, equals=1 / d) for size in (4, 16, 64)]
         fitted = Fit("l*", over=d, law=S.One), Fit("p*", over=d, law=1 / d, prefix="of-")
@@ -167,13 +157,14 @@ class TestFits:
         expected = {"level": 1, "slope": 0, "exponent": 0, "lack-of-fit": 0, "of-exponent": -1}
         assert {fit.id: fit.prediction.value for fit in fits} == expected | {"of-lack-of-fit": 0}
         assert [fit.fit.model for fit in fits if fit.target == "misfit"] == ["line", "power"]
+        assert [fit.tolerance.scale for fit in fits if fit.id == "slope"] == [1 / 64]
 
 
 class TestControls:
     """What must come out refuted."""
 
     def test_every_quantity_gets_a_biased_prediction(self) -> None:
-        """Twice the tolerance off, of its middle check or the one that names it."""
+        """Twice the tolerance off, of its middle check or the one that asks for it or names it."""
         named = Check("second", E(score**2), {d: 9}, equals=d, control="too-large")
         controls = made(*variances(1, 8, 64), named).controls
         found = {control.comparison.id: control.comparison.prediction.value for control in controls}
@@ -183,6 +174,9 @@ class TestControls:
         assert said == f"{label} at $d_{{k}}$ = 8 is larger by twice the tolerance"
         alone = made(*variances(1, 8, 64)).controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
         assert alone == "the value at $d_{k}$ = 8 is larger by twice the tolerance"
+        asking = [replace(check, control=check.id == "variance-d2") for check in variances(2, 4, 8)]
+        (usual,) = made(*asking).controls
+        assert (usual.comparison.id, usual.truth) == ("biased-prediction", 2)
 
     def test_a_wrong_version_knows_the_truth_where_a_check_says_it(self) -> None:
         """Not in another world."""
@@ -227,12 +221,6 @@ class TestControls:
         for items, truth in (((bound,), value), ((bound, Check("value", rows, at, equals=0.5)), 0.5)):
             controls = {one.comparison.id: one for one in made(*items, derived=NOTHING).controls}
             assert controls["bound-sharper"].truth == truth
-
-    def test_the_usual_control_is_of_the_check_that_asks_for_it(self) -> None:
-        """Under the usual id; under another where it names that."""
-        checks = [replace(check, control=check.id == "variance-d2") for check in variances(2, 4, 8)]
-        (control,) = made(*checks).controls
-        assert (control.comparison.id, control.truth) == ("biased-prediction", 2)
 
     def test_fits_get_biased_coefficients_and_bent_points(self) -> None:
         """Through the same points, of which each is multiplied by 1 + x²."""

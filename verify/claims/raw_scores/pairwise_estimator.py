@@ -19,8 +19,7 @@ PAIR = Dot(x, a, x, b)
 
 def over_pairs(power: int) -> Expr:
     """Return the mean over all pairs of different vectors of the power of their score."""
-    same = Sum(Dot(x, a, x, a) ** power, (a, 1, N))
-    return (Sum(PAIR**power, (a, 1, N), (b, 1, N)) - same) / (N * (N - 1))
+    return (Sum(PAIR**power, (a, 1, N), (b, 1, N)) - Sum(Dot(x, a, x, a) ** power, (a, 1, N))) / (N * (N - 1))
 
 
 # The plain variance of all scores: the mean square less the squared mean.
