@@ -68,7 +68,8 @@ class Contrast(NamedTuple):
 class Card(NamedTuple):
     """What the report prints of a claim.
 
-    ``assumptions`` are what the main theorem assumes, and what its author states besides; ``underived`` says
+    ``assumptions`` are what the main theorem assumes, and what its author states besides; ``conditions``
+    those of them that a short formula says; ``underived`` says
     why there is no derivation, if there is none. ``headline`` is a label and a sentence about the decisive
     check, None where nothing is measured; ``contrast`` is empty without a check. ``checks`` and ``controls``
     have their rows and what is said of all of them, and ``level`` is that of the intervals.
@@ -82,6 +83,7 @@ class Card(NamedTuple):
     proof: Badge
     alarms: tuple[str, ...]
     assumptions: tuple[Prose, ...]
+    conditions: Prose
     outcome: str
     headline: tuple[str, Prose] | None
     contrast: Contrast
@@ -139,6 +141,9 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     # Looking again narrows a check's own share.
     levels = sorted({check.level for check in checks if check.method != "exact"})
     level = numbers.level(levels[0]) if levels else ""
+    # Of the main statement's assumptions those that a short formula says: they stand beside it.
+    short = (re.fullmatch(r"(\$(?![ijl] )[^$]{1,24}\$)\.", text) for text in derivation.assumptions)
+    conditions = [condition[1] for condition in short if condition]
     return Card(
         claim=claim,
         number=number,
@@ -146,6 +151,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         proof=badge(derivation.status),
         alarms=tuple(alarms),
         assumptions=tuple(map(Prose, (*derivation.assumptions, *(each.text for each in claim.assumptions)))),
+        conditions=Prose(", ".join(conditions)),
         outcome=outcome,
         headline=headline,
         contrast=_contrast(claim) if checks else Contrast("", *[Prose("")] * 3),

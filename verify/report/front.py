@@ -173,6 +173,8 @@ def key_numbers(record: RunRecord) -> Iterator[KeyNumber]:
 def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
     is_exact = check.method == "exact"
     measured = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    # A share of nothing would be nothing: beside 0 stands how far off it may be.
+    room = numbers.tolerance(check.tolerance) if check.prediction else numbers.small(check.half_width)
     sign = {"=": "±", "≤": "+", "≥": "−"}[check.relation]
     return KeyNumber(
         link=f"{claim.id}.{check.id}",
@@ -181,5 +183,5 @@ def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
         predicted=predicted(check, check.standard_error),
         estimate=value_of(check) if is_exact else measured.with_error,
         interval="exact" if is_exact else measured.interval,
-        tolerance="" if is_exact else f"{sign}{numbers.tolerance(check.tolerance)}",
+        tolerance="" if is_exact else f"{sign}{room}",
     )

@@ -113,9 +113,11 @@ def value_of(check: Check) -> str:
 
 def alone(check: Check) -> str:
     """Return the 95% interval of a check by itself: 1.96 standard errors to either side; nothing if exact."""
-    if check.method == "exact":
+    low, _ = ends = interval95(check)
+    # What cannot be negative, such as a distance, has no interval to either side of 0.
+    if check.method == "exact" or low < 0 <= check.interval[0]:
         return ""
-    return numbers.estimate(check.estimate, check.standard_error, interval95(check)).interval
+    return numbers.estimate(check.estimate, check.standard_error, ends).interval
 
 
 def sample_size(check: Check) -> str:

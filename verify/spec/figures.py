@@ -66,14 +66,24 @@ def layer(
 
 
 def curve(
-    label: str, y: Any, places: Sequence[float], role: Role = "truth", *, scale: Scale = "log"
+    label: str,
+    y: Any,
+    places: Sequence[float],
+    role: Role = "truth",
+    *,
+    scale: Scale = "log",
+    whole: bool = False,
 ) -> PlotLayer:
-    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function."""
+    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function.
+
+    It has values at ``whole`` numbers alone, where that is what the symbol counts.
+    """
     # A function, which may take an integral for each, has fewer points, a constant its ends.
     low, high = min(places), max(places)
     is_constant = isinstance(y, int | float | Basic) and not sympify(y).free_symbols
     many = 2 if is_constant else 61 if isinstance(y, Basic) else 17
     x = np.geomspace(low, high, many) if scale == "log" and low > 0 else np.linspace(low, high, many)
+    x = np.unique(np.round(x)) if whole else x
     if isinstance(y, Basic) or not callable(y):
         expression = sympify(y)
         (symbol,) = expression.free_symbols or {Symbol("x")}
@@ -165,7 +175,7 @@ def plot(item: Plot, findings: Any, title: str) -> Figure:
     for role, curves in roles.items():
         for label, given in curves.items():
             y, ends = given if isinstance(given, tuple) else (given, places)
-            layers.append(curve(label, _function(y, item), ends, role, scale=scale))
+            layers.append(curve(label, _function(y, item), ends, role, scale=scale, whole=item.over == n))
     x, y = item.x or item.over, item.y or checks[0][1][0].quantity
     return figure(item.id, item.title or title, *layers, x=x, y=y, linear=item.linear)
 
@@ -176,7 +186,7 @@ def _function(y: Any, item: Plot) -> Any:
         return y
     if not y.has(E):
         return y.subs(item.at)
-    return lambda at: integrated(y, {**item.at, item.over: round(at) if item.over == n else at}, ON_PAPER)
+    return lambda at: integrated(y, {**item.at, item.over: int(at) if item.over == n else at}, ON_PAPER)
 
 
 def usual(title: str, fit: Fit, findings: Any) -> Figure:

@@ -81,6 +81,6 @@ CLAIM = Claim(
     "attends to itself with certainty, whatever the scale, and gets no gradient through its scores; late "
     "tokens average. Statistics over all rows of a causal head mix these. The lower bound holds for the "
     "mean: in {value-t2:d_k} dimensions {rows-below-t2:estimate.1%} of the rows lose more with two keys, "
-    "{rows-below-t8:estimate.2%} with eight, {rows-below-t32:estimate.2%} with thirty-two and "
+    "{rows-below-t8:estimate.2%} with 8, {rows-below-t32:estimate.2%} with 32 and "
     "{rows-below-t128:estimate.2%} with {value-t128:n}.",
 )

@@ -60,9 +60,8 @@ CLAIM = Claim(
     meaning="The growing spread leaves {MEAN} at {kept-by-n4:2} for {kept-n4:n} keys, {kept-by-n1024:2} for "
     "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} frees attention from growth "
     "with the dimension, not from dilution with the length: ten times as many keys share the same weight. "
-    "For random scores a spread that grows like {root_log} is enough to prevent it; log-length scaling of "
-    "long contexts multiplies scores by a factor that grows with {log} itself. Trained scores are not "
-    "random.",
+    "For random scores a spread of {GROWING} is enough to prevent it; log-length scaling of long contexts "
+    "multiplies scores by a factor that grows with {log} itself. Trained scores are not random.",
     symbols={"log": log(n), "root_log": sqrt(log(n)), "spread": sqrt(2 * log(n))},
     references=cite("chiang2022"),
 )

@@ -9,6 +9,7 @@ LAWS = {"uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, "normal": {q: NORMAL, k
 OF_UNIFORM = {mu_q: S.Half, mu_k: S.Half, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
 OTHER = score_of(a, l)  # the score of the same query with another key
 ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)  # the variance of the scores of a query
+REST = d * sigma_q**2 * mu_k**2  # what the keys' mean adds to all scores of a query
 WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 
@@ -23,7 +24,7 @@ def derive() -> Chains:
     defines = "the variance over all queries and keys"
     yield Chain(Var(score), name="total", title=title, defines=defines).through(
         (pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL)),
-        (result + d * sigma_q**2 * mu_k**2, of_components, moments(GENERAL)),
+        (result + REST, of_components, moments(GENERAL)),
     )
     title = "A softmax does not see a shift of its row"
     defines = "a weight of a row whose scores are all shifted"
@@ -51,8 +52,8 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    statement="The scores of one query vary by {main:end} on average. The rest of the total variance "
-    "{total:end} shifts whole rows, and a softmax over a row does not see it. For components uniform between "
+    statement="The scores of one query vary by {main:end} on average. The rest of the total variance, "
+    "{REST}, shifts whole rows, and a softmax over a row does not see it. For components uniform between "
     "zero and one, in {uniform-row-d64:d_k} dimensions, the variance within a row is "
     "{uniform-row-d64:prediction}, out of a total of {total-variance}.",
     meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the variance "

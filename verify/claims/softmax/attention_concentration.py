@@ -1,4 +1,4 @@
-"""Unscaled attention concentrates on few keys as the dimension passes {freezing}."""
+"""Unscaled attention concentrates on few keys, gradually, as the dimension passes {freezing}."""
 
 import math
 from functools import partial
