@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,10 @@ class Ended(NamedTuple):
         assert len(complaints) == 1, self.err
         assert self.err.endswith(complaints[0] + "\n")
         return complaints[0].removeprefix("sdpa-verify: ")
+
+
+Tool = Callable[..., Ended]
+"""What calls the tool in this process, as the fixture ``tool`` does."""
 
 
 def begin(

@@ -11,7 +11,7 @@ import verify
 
 from tests.report.builders import exact_check, turned
 from tests.report.records import CLAIMS, PAIRWISE, record
-from tests.tool import Ended
+from tests.tool import Tool
 from verify.citing.compare import FORMS, Reproduction, compare
 from verify.evidence import ClaimRecord, Fact, Proof, RunRecord, Verdict
 from verify.evidence.load import digest
@@ -142,7 +142,7 @@ def test_keys_that_came_and_went() -> None:
     assert compare(fewer, record(statements=())).come == changes.gone
 
 
-def test_the_command_says_all_of_it(tool: Callable[..., Ended], tmp_path: Path) -> None:
+def test_the_command_says_all_of_it(tool: Tool, tmp_path: Path) -> None:
     """In text and JSON; 0 where all is the same, 1 where a verdict is not, 2 where a file is none."""
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     old.write_text(record().to_json(), encoding="utf-8")
@@ -216,7 +216,7 @@ def test_other_versions_are_said(made: RunRecord) -> None:
 
 
 def test_a_claim_of_ones_own_needs_its_file(
-    tool: Callable[..., Ended], claim_file: Callable[..., Path], tmp_path: Path
+    tool: Tool, claim_file: Callable[..., Path], tmp_path: Path
 ) -> None:
     """Without it nothing can be run again; with it, all; changed, it is told."""
     path = claim_file()

@@ -1,6 +1,5 @@
 """What a project sets in its pyproject.toml, and where its site has what a key names."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,13 +7,12 @@ import pytest
 from sphobjinv import Inventory
 
 from tests.report.records import PAIRWISE, record
-from tests.tool import Ended
+from tests.tool import Tool
 from verify.citing.lookup import by_key
 from verify.report.site import inventory
 from verify.citing.configuration import Configuration, configuration
 from verify.errors import SettingsError
 
-Tool = Callable[..., Ended]
 
 PAGE = "It is <!-- verify: score-variance.slope:estimate|default -->{}<!-- /verify -->.\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
-from tests.tool import ROOT, Ended
+from tests.tool import ROOT, Tool
 from verify.claims.chapters import CHAPTERS
 from verify.cli.main import main
 from verify.cli.showing import page
@@ -18,16 +18,13 @@ from verify.symbolic import notation
 from verify.text.latex import plain
 from verify.version import __version__
 
-Tool = Callable[..., Ended]
 MISUSE = [
     (["raport"], "No such command 'raport'"),
     (["run", "--toleranc", "3"], "Did you mean"),
     (["render"], "Missing argument 'RESULTS'"),
-    (["show", "score-varience"], "no claim 'score-varience'; did you mean 'score-variance'?"),
     (["show", "nothing-like-it"], "no claim 'nothing-like-it'; `sdpa-verify list` shows them all"),
     (["show", "qk-norm"], "no claim 'qk-norm'; did you mean 'query-key-normalisation'?"),
     (["show", "score-varianc"], "no claim 'score-varianc'; did you mean 'score-variance'?"),
-    (["show", "gqa"], "no claim 'gqa'; did you mean 'grouped-queries'?"),
     (["list", "nothing-like-it"], "no claim is about 'nothing-like-it'; `sdpa-verify list` shows them all"),
     (["run", "sqrt-scalling"], "did you mean 'sqrt-scaling'?"),
     (["run", "--tolerance", "0"], "tolerance 0: must lie between 0 and 1"),
@@ -145,7 +142,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     assert "✗" not in text
 
 
-def test_a_wrong_line_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:
+def test_a_wrong_line_is_marked(tool: Tool, claim_file: Callable[..., Path]) -> None:
     """A derivation that does not hold is shown all the same, up to the line that fails."""
     ended = tool("show", "doubled-keys", "--claims", claim_file(("(4 * d,", "(5 * d,")))
     assert ended.status == 1

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.report.records import CLAIMS, record
-from tests.tool import Ended
+from tests.tool import Tool
 from verify.errors import RenderError
 from verify.evidence import RunRecord
 from verify.evidence.load import load
 from verify.report import pdf, write
 from verify.report.write import Written
-
-Tool = Callable[..., Ended]
 
 
 def test_statements_are_read_before_the_work(tool: Tool, tmp_path: Path) -> None:

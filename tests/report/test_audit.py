@@ -35,11 +35,6 @@ def test_the_verdict_says_no_more_than_was_found(judgement: Judgement, verdict: 
     assert audit_report(partly).verdict.startswith("confirmed in part: ")
 
 
-def test_causes_come_first_and_each_is_one_line() -> None:
-    """Wrong, then undecided, then near a limit, then what was not seen and what was intended."""
-    assert [line[0] for line in audit_report(bad(4, 4)).lines] == ["✗", "✗", "?", "!", "-", "-"]
-
-
 def test_layers_that_are_alike_share_a_row() -> None:
     """A sound model of any depth has one, with the worst number of each kind."""
     ((names, _, cells, _),) = audit_report(good(48)).rows

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.report.builders import spaced, turned
-from verify.evidence import Proof, RunRecord, Verdict
+from verify.evidence import Proof, Verdict
 from verify.evidence.load import shipped
 from verify.report.opening import Opening, opening, ratios
 from verify.report.run import Report
@@ -81,10 +81,6 @@ def test_nothing_stands_there_without_its_claims_or_their_proofs() -> None:
     failed = claim.derivation.model_copy(update={"status": Proof.FAILED})
     card = cards[claim.id]._replace(claim=claim.model_copy(update={"derivation": failed}))
     assert opening(cards | {claim.id: card}) is None
-    assert Report(asked_for(run, "score-variance")).opening is None
-
-
-def asked_for(run: RunRecord, name: str) -> RunRecord:
-    """Return the run of a single claim of a run, asked for by its name."""
-    made = run.run.model_copy(update={"claims": (name,)})
-    return run.model_copy(update={"run": made, "claims": (run.claim(name),)})
+    asked_for = run.run.model_copy(update={"claims": ("score-variance",)})
+    alone = {"run": asked_for, "claims": (run.claim("score-variance"),)}
+    assert Report(run.model_copy(update=alone)).opening is None

@@ -210,13 +210,16 @@ RULE = re.compile(
 def test_the_screen_carries_what_it_shows() -> None:
     """A face has a glyph for each character of the page, as wide as in the whole face, and for no other."""
     characters = "Var q·k = 64 ± 0.1"
-    rules = rules_for_screen(characters, "")
+    rules = rules_for_screen(characters, "√d")
     assert RULE.sub("", rules) == ""
-    assert len(RULE.findall(rules)) > len(FACES)
-    # The faces of formulas come after these.
-    for face, (family, weight, style, address) in zip(FACES, RULE.findall(rules), strict=False):
+    carried = [(*named, base64.b64decode(address, validate=True)) for *named, address in RULE.findall(rules)]
+    # The faces of formulas come after the others; that of low roots has no higher ones.
+    fonts = {family: TTFont(BytesIO(content)) for family, *_, content in carried[len(FACES) :]}
+    assert all(ord("√") in font.getBestCmap() for font in fonts.values())
+    grown = {family: font["MATH"].table.MathVariants is not None for family, font in fonts.items()}
+    assert grown == {"STIX Two Math": True, "Low Root": False}
+    for face, (family, weight, style, content) in zip(FACES, carried, strict=False):
         assert (family, int(weight), style) == face[:3]
-        content = base64.b64decode(address, validate=True)
         assert len(content) < 20_000
         with TTFont(BytesIO(content)) as font, TTFont(face.for_screen, lazy=True) as whole:
             glyphs = font.getBestCmap()

@@ -2,7 +2,6 @@
 
 import posixpath
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -12,7 +11,7 @@ import pytest
 from tests.auditing.records import good
 from tests.report.browser import IN_A_BROWSER, opened
 from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
-from tests.tool import Ended
+from tests.tool import Tool
 from verify.errors import VerifyError
 from verify.evidence.load import load
 from verify.files.writing import write_folder, write_whole
@@ -93,9 +92,7 @@ def test_an_audit_has_no_site() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_writes_the_site(
-    tool: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_site(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the results that are named, into the folder that is; pages of claims that went are gone from it."""
     monkeypatch.chdir(tmp_path)
     write_whole(tmp_path / "r.json", record(PAIRWISE, statements=()).sealed().to_json().encode())
