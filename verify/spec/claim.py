@@ -203,6 +203,7 @@ class Claim:
         Raises:
             ClaimError: there is no title or no ``experiment``, or a function wants something else.
         """
+        # An imported module ``figures`` is no function of the claim's.
         used = {
             name: functions[name]
             for name in self.parameters

@@ -66,6 +66,7 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
         raise ClaimError(
             f"check {given.id}: nothing of {names} stands in {given.quantity}; leave its law out"
         )
+    # Values that a mean needs make the cell; others are put in, so that what differs in these shares draws.
     needed = {size for family in families for size in family.ranges} | inside
     if unknown := [family for family in families if isinstance(family, Given) and family not in given.laws]:
         raise ClaimError(
@@ -272,6 +273,7 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
 def _end_for(given: Compared, chain: Chain) -> float | None:
     """Return the end of a chain as a number if it starts with the compared quantity; else None."""
     at = _at(given, indices=False)
+    # A derivative is by a symbol, for which no number can be put in.
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
     sides = (normalised(side) for side in (chain.start, given.quantity))

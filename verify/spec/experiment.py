@@ -173,8 +173,7 @@ class Plan:
             if isinstance(item, Check):
                 factors |= {f"{item.id}-sharper": item.sharper} if item.sharper else {}
                 truth = right.value if _is_known(check) else self.value_of_same(item, item.sharper_truth)
-                rows = sympify(item.quantity).has(Softmax, LogSumExp, Entropy)
-                if factors and truth is None and rows:
+                if factors and truth is None and sympify(item.quantity).has(Softmax, LogSumExp, Entropy):
                     with suppress(ClaimError, KeyError):
                         truth = integrated(item.quantity, item.at)
             for name, factor in factors.items():

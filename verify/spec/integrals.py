@@ -61,6 +61,7 @@ def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
         at = {**values, LENGTH: length}
         return mean_over_row(rows, lambda part: float(part.subs({y: at[y] for y in part.free_symbols})))
 
+    # A query's score with itself, where queries are keys, too, is its squared length.
     rows = x.replace(
         lambda part: isinstance(part, Dot) and part.args[:3] in ((q, a, k), (q, a, q)),
         lambda part: LENGTH**2 if part.args[3] == a else LENGTH * s[a, part.args[3]],

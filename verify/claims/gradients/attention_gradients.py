@@ -46,12 +46,11 @@ def derive() -> Chains:
         (c * over_keys(OF_SCORE * k[j, i]), of_row, derivative()),
         (c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra),
     )
-    to_keys, to_values = c * Sum(OF_SCORE * q[a, i], (a, 1, m)), Sum(weight(c * score) * u[a, e], (a, 1, m))
     for name, of, by, end, why in (
         ("probabilities", loss(p[a, j]), p[a, j], Dot(u, a, v, j), f"{linear}probabilities"),
         ("scores", loss(Softmax(s[a, j], j)), s[a, j], of_score(s[a, j]), "the Jacobian of softmax"),
-        ("keys", everything, k[j, i], to_keys, of_key),
-        ("values", everything, v[j, e], to_values, f"{linear}values"),
+        ("keys", everything, k[j, i], c * Sum(OF_SCORE * q[a, i], (a, 1, m)), of_key),
+        ("values", everything, v[j, e], Sum(weight(c * score) * u[a, e], (a, 1, m)), f"{linear}values"),
     ):
         yield Chain(Derivative(of, by), name=name, title=name.capitalize()).then(end, why, derivative())
     spread, most = over_keys(own * (1 - own)), "weights are at most 1 and sum to 1"

@@ -76,9 +76,8 @@ def experiment(derived: Derivation) -> Items:
     says, bound = "the bound is what a key gets on average", sqrt(BOUND / (UNIT * p * (1 - p)) ** 2)
     yield Wrong("bound-on-average", of="unscaled-below-001", equals=bound, says=says)
     says, less = "the bound holds with two per cent less room", derived.end * Rational(98, 100) ** 2
-    yield Wrong(
-        "two-per-cent-less", of="attained-n5", arguments=(probabilities, 5, less), at_most=1, says=says
-    )
+    room = (probabilities, 5, less)
+    yield Wrong("two-per-cent-less", of="attained-n5", arguments=room, at_most=1, says=says)
     single, says = (in_single_precision(probabilities), 5, derived.end), "single precision is exact"
     yield Wrong("in-single-precision", of="attained-n5", arguments=single, says=says)
 

@@ -61,9 +61,8 @@ def derive() -> Chains:
     squares = p_1**2 + p_2**2
     more = at_least(p_2**2 * (p_1 - p_2) / squares, given=(Le(p_2, p_1),))
     title = "From below, between the first two keys: $x_1 = p_2$, $x_2 = -p_1$, and 0 for all others"
-    yield Chain(
-        form(p, BETWEEN) / over_keys(BETWEEN**2), name="second", title=title, given=(n >= 2,)
-    ).through(
+    between = form(p, BETWEEN) / over_keys(BETWEEN**2)
+    yield Chain(between, name="second", title=title, given=(n >= 2,)).through(
         (p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra),
         (p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥"),
     )

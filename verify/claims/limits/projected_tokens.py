@@ -26,9 +26,8 @@ def _normalised(token: Index, place: Index) -> Expr:
 
 def _score(query: Expr, key: Expr) -> Expr:
     """Return the score of two tokens, given by their entries at e and c."""
-    return over_components(
-        Sum(sqrt(v) * W[e, i] * query, (e, 1, D)) * Sum(sqrt(v) * U[c, i] * key, (c, 1, D))
-    )
+    of_query = Sum(sqrt(v) * W[e, i] * query, (e, 1, D))
+    return over_components(of_query * Sum(sqrt(v) * U[c, i] * key, (c, 1, D)))
 
 
 TOKENS = {GIVEN[a, l]: _normalised(a, l)}

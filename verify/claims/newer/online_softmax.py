@@ -26,10 +26,9 @@ def derive() -> Chains:
     same = Line(Softmax(s[a, j], j), "the exponential of the reference cancels", algebra)
     yield Chain(Softmax(s[a, j] - r, j), same, name="cancels", title="With any reference $r$")
     below = exp(lead) * (exp(Max(t - R * x[a, j], 0)) - 1)
-    less = at_most(E(Sum(below, (j, 2, n))))
     title = "On average over rows whose scores lie anywhere from 0 to $R$ above the first, but at most $t$"
     chain = Chain(E(1 + Sum(exp(lead), (j, 2, n))), name="drawn", title=title)
-    yield chain.then(1 + (n - 1) * exp(t), "none of them exceeds $t$", less, "≤")
+    yield chain.then(1 + (n - 1) * exp(t), "none of them exceeds $t$", at_most(E(Sum(below, (j, 2, n)))), "≤")
 
 
 def single_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array, Array, Array]:
