@@ -11,10 +11,11 @@ from sympy import tanh
 from tests.symbolic.lines import FOUR, kappa_k, kappa_q, refused
 from verify.errors import ClaimError
 from verify.symbolic.analysis import equivalent
+from verify.symbolic.calculus import NotDerived, conditional
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.vocabulary import GENERAL, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family, Largest
 from verify.symbolic.vocabulary import Law, LogSumExp, Quantile, Softmax, StepError, Var, a, b, d, d_v, e, i
-from verify.symbolic.vocabulary import j, k, l, mu_k, mu_q, n, over_keys, q, range_of, s, score, score_of
+from verify.symbolic.vocabulary import j, k, l, m, mu_k, mu_q, n, over_keys, q, range_of, s, score, score_of
 from verify.symbolic.vocabulary import sigma, sigma_k, sigma_q, squares, u, v
 from verify.symbolic.checks import algebra, moments, substitute
 
@@ -278,3 +279,50 @@ def test_arguments_of_a_line_in_the_wrong_places_are_said() -> None:
         then(d, "by definition", moments)
     with pytest.raises(ClaimError, match=f"{wrong}its reason None is no text; write"):
         then(d, None, algebra)
+
+
+# Means where functions of some families are given: the others' moments are put in, and theirs stay.
+
+CENTRED = {v: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
+MASK = Family("z", m, n)
+KEPT = {**CENTRED, MASK: Law("one in four is dropped", (S.One, *[Rational(3, 4)] * 2))}
+scaled = score / sqrt(d)
+weight = Softmax(scaled, j)
+LENGTH = Dot(q, a, q, a)
+OUTPUT, DROPPED = over_keys(weight * v[j, e]), over_keys(weight * MASK[a, j] * v[j, e]) * 4 / 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "laws", "wrong"),
+    [
+        (E(OUTPUT**2), E(squares(scaled)), CENTRED, E(over_keys(weight))),
+        (Var(OUTPUT), E(squares(scaled)), CENTRED, n * E(squares(scaled))),
+        (E((DROPPED - OUTPUT) ** 2) / E(OUTPUT**2), Rational(1, 3), KEPT, Rational(1, 4)),
+        (Cov(DROPPED - OUTPUT, OUTPUT), S.Zero, KEPT, S.One),
+        (E(exp(s[a, j]) * v[l, e] ** 2), E(exp(s[a, j])), CENTRED, S.One),
+        (sqrt(E(LENGTH * OUTPUT**2)), sqrt(E(LENGTH * squares(scaled))), CENTRED, S.One),
+        (E(Abs(s[a, j]) * q[a, 1] * k[j, 1]), S.Zero, STANDARD, E(Abs(s[a, j]))),
+        (
+            E(Largest(weight, j) * MASK[a, 1] * MASK[a, 2]),
+            E(Largest(weight, j)) * 9 / 16,
+            KEPT,
+            E(Largest(weight, j)),
+        ),
+    ],
+)
+def test_what_is_given_stays_in_its_mean(before: Any, after: Any, laws: Any, wrong: Any) -> None:
+    """Moments of the others are put in; another value is not accepted."""
+    moments(laws).decide(before, after, "=")
+    for value in (wrong, 2 * after + int(after == 0)):
+        assert refused(moments(laws), before, value)
+
+
+def test_a_family_in_a_function_is_given_everywhere() -> None:
+    """A weight depends on its score, whose mean is not put in beside it."""
+    assert refused(moments({s: CENTRED[v]}), E(Softmax(s[a, j], j) * s[a, j]), S.Zero)
+
+
+def test_a_function_of_two_keys_is_left() -> None:
+    """At one place it would be another function."""
+    with pytest.raises(NotDerived, match="another place of its range"):
+        conditional(E(over_keys(Entropy(s[a, j] - s[a, l], j) * v[l, e] ** 2, l)), CENTRED)

@@ -16,21 +16,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sympy import (
-    Add,
-    Derivative,
-    Dummy,
-    Function,
-    Indexed,
-    Integer,
-    Integral,
-    Mul,
-    Pow,
-    S,
-    Subs,
-    Sum,
-    sympify,
-)
+from sympy import Add, Derivative, Dummy, Function, Indexed, Integer, Integral, Mul, Pow, S, Subs, Sum
+from sympy import sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, range_of

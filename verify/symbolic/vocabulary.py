@@ -343,7 +343,16 @@ def as_drawn(expression: Any) -> Any:
 
 def free_indices(expression: Any) -> set[Index]:
     """Return the indices that no sum and no function of this module binds."""
-    return {symbol for symbol in _free(sympify(expression)) if isinstance(symbol, Index)}
+    x = sympify(expression)
+    if isinstance(x, Sum):
+        return free_indices(x.function) - {limit[0] for limit in x.limits}
+    if isinstance(x, BINDERS):
+        # The weight of key j depends on j, while an entropy or a maximum over all j does not.
+        of, key = x.args
+        return free_indices(of) - (set() if isinstance(x, Softmax) else {key})
+    if isinstance(x, Index):
+        return {x}
+    return set[Index]().union(*map(free_indices, x.args))
 
 
 def free_symbols(expression: Any) -> set[Any]:
@@ -351,18 +360,6 @@ def free_symbols(expression: Any) -> set[Any]:
     labels = {part.base.label for part in expression.atoms(Indexed)}
     labels |= {family.label for family in families_of(expression)}
     return {x for x in expression.free_symbols - labels if x.is_Symbol and not isinstance(x, Indexed)}
-
-
-def _free(expression: Any) -> set[Any]:
-    if isinstance(expression, Sum):
-        return _free(expression.function) - {limit[0] for limit in expression.limits}
-    if isinstance(expression, BINDERS):
-        # The weight of key j depends on j, while an entropy or a maximum over all j does not.
-        x, key = expression.args
-        return _free(x) - (set() if isinstance(expression, Softmax) else {key})
-    if isinstance(expression, IndexedBase):
-        return set()
-    return set().union(*map(_free, expression.args)) if expression.args else {expression}
 
 
 @lru_cache(maxsize=65536)
