@@ -1,17 +1,18 @@
-"""Laws that are known by a density, without moments: sizes, events, and what is refused or refuted."""
+"""Densities put in, those of laws without moments too: sizes, events, and what is refused or refuted."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Abs, Integral, S, cos, exp, oo, pi, symbols
+from sympy import Abs, Integral, S, cos, exp, oo, pi, sqrt, symbols
 
+from tests.symbolic.lines import refused
 from verify.errors import ClaimError
-from verify.spec import CAUCHY, Chain, Check, Derivation, E, Indicator, Law, Line, a, by_density, i, k
-from verify.spec import d, moments, normal, q
+from verify.spec import CAUCHY, NORMAL_COMPONENTS, STANDARD, Chain, Check, Derivation, E, Indicator, Law, Line
+from verify.spec import a, by_density, d, i, j, k, moments, normal, q
 from verify.spec.experiment import bound_to, experiment_of
 
-w, x, y = symbols("w x y", real=True)
+t, w, x, y = symbols("t w x y", real=True)
 u = symbols("u", positive=True)
 
 
@@ -23,6 +24,11 @@ def density(of: Any) -> Any:
 def quantile(share: Any) -> Any:
     """Return the number below which a share of Cauchy numbers lies."""
     return np.tan(np.pi * (share - 0.5))
+
+
+def bell(of: Any, centre: int = 0, deviation: int = 1) -> Any:
+    """Return a normal density."""
+    return exp(-((of - centre) ** 2) / (2 * deviation**2)) / sqrt(2 * pi * deviation**2)
 
 
 CAUCHY_LAW = Law("standard Cauchy components", (S.One,), True, density, quantile)
@@ -44,8 +50,7 @@ def test_an_event_has_the_integral_up_to_its_point() -> None:
     assert problem(turned, Integral(density(w), over), by_density({q[a, i]: w}, LAWS)) == ""
     assert problem(event, Integral(density(w), (w, -oo, x)), by_density({q[a, i]: w}, LAWS))
     shifted = by_density({q[a, i]: w}, {q: normal(1)})
-    bell = exp(-((w - 1) ** 2) / 2) / (2 * pi) ** S.Half
-    assert problem(turned, Integral(bell, over), shifted)
+    assert problem(turned, Integral(bell(w, 1), over), shifted)
 
 
 def test_a_size_goes_from_zero_where_the_sign_does_not_matter() -> None:
@@ -76,3 +81,18 @@ def test_a_check_draws_from_the_law_of_its_chain() -> None:
     other = Check("below", SHARE, {d: 1, y: 1}, equals=BELOW.end)
     with pytest.raises(ClaimError, match="assumes standard Cauchy components for q, and normal is drawn"):
         experiment_of([other], Derivation.of(BELOW), 0.05)
+
+
+def test_densities_are_put_in_for_normal_components_alone() -> None:
+    """The innermost integral is over the first component; mean and variance are those of the law."""
+    check = by_density({q[a, i]: x}, {q: normal(1, 2), k: normal()})
+    check.decide(E(q[a, i] ** 2) + 1, 1 + Integral(x**2 * bell(x, 1, 2), (x, -oo, oo)), "=")
+    both = by_density({k[j, 1]: y, q[a, 1]: x}, NORMAL_COMPONENTS)
+    inner = Integral(cos(t * x * y) * bell(y), (y, -oo, oo))
+    both.decide(E(cos(t * q[a, 1] * k[j, 1])), Integral(inner * bell(x), (x, -oo, oo)), "=")
+    for wrong, before, after in (
+        (check, E(q[a, i] ** 2), Integral(x**2 * bell(x), (x, -oo, oo))),
+        (check, E(q[a, i] * k[j, i]), Integral(x * bell(x, 1, 2), (x, -oo, oo))),
+        (by_density({q[a, i]: x}, STANDARD), E(q[a, i]), Integral(x * bell(x), (x, -oo, oo))),
+    ):
+        assert refused(wrong, before, after)

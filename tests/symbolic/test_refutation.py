@@ -6,14 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Abs, Add, Derivative, Eq, Expr, I, Integral, Le, Limit, Min, Mul, Rational, S, Sum, Symbol
-from sympy import cos, erf, exp, log, oo, pi, sqrt, symbols
+from sympy import Subs, cos, erf, exp, log, oo, pi, sqrt, symbols
 
+from tests.symbolic.lines import refused
+from verify.montecarlo.distributions import UNIT_INTERVAL
+from verify.montecarlo.quantities import measurement
+from verify.symbolic.calculus import expected
 from verify.symbolic.chains import Chain, Line, LineCheck
-from verify.symbolic.checks import substitute
+from verify.symbolic.checks import algebra, substitute
+from verify.symbolic.notation import latex, plain
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E
 from verify.symbolic.vocabulary import Entropy, Family, Indicator, Largest, Law, LogSumExp, Named, Quantile
-from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, n, over_components
+from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, n, normal, over_components
 from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, squares
 
 r, x = symbols("r x", real=True)
@@ -228,6 +233,44 @@ def test_the_same_line_is_tried_alike() -> None:
     words = refute(*tried)
     refute(*MISTAKES["given the query"][1])
     assert refute(*tried) == words
+
+
+def test_a_named_expression_is_printed_by_its_name_and_is_what_it_stands_for() -> None:
+    """It is derived, tried, and measured as what it stands for."""
+    square = Named(Symbol(r"\hat{V}"), score**2)
+    assert (plain(E(square)), latex(2 * square**2)) == ("E[V̂]", r"2 \hat{V}^2")
+    assert expected(E(square), STANDARD) == d
+    algebra.decide(E(square), E(score**2), "=")
+    assert refute(E(square), "=", d, STANDARD)
+    with pytest.raises(Counterexample):
+        refute(E(square), "=", d**2, STANDARD)
+    laws = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
+    named, written = (
+        measurement("x", {"x": E(of)}, laws, {d: 2}, tolerance=0.1)[0] for of in (square, score**2)
+    )
+    assert named == written
+
+
+def test_derivatives_at_a_point_of_the_characteristic_function() -> None:
+    """The second gives the mean square; another order, or another point, does not."""
+
+    def at(point: int, order: int = 2) -> Any:
+        return -Subs(Derivative(E(exp(I * t * score)), (t, order)), t, point)
+
+    algebra.decide(E(score**2), at(0), "=")
+    assert refute(E(score**2), "=", at(0), NORMAL_COMPONENTS)
+    assert latex(at(0)).endswith("_{t = 0}")
+    for other in (at(1), at(0, 4)):
+        assert refused(algebra, E(score**2), other)
+
+
+def test_a_jump_is_not_judged_by_quadrature() -> None:
+    """A true chance about normal numbers is drawn; a false one is found by that."""
+    z = Family("z", d, 2)
+    chance = E(Indicator(Sum(z[a, i] ** 2, (i, 1, 2)) - 3 * Sum(z[j, i] ** 2, (i, 1, 2))))
+    assert refute(chance, "=", Rational(1, 4), {z: normal()}).endswith("drawn")
+    with pytest.raises(Counterexample):
+        refute(chance, "=", Rational(1, 3), {z: normal()})
 
 
 TERMS = st.sampled_from(
