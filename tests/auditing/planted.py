@@ -81,15 +81,12 @@ class Fault:
         return Layer("attention", (call,), Intended(self.intended, "given"), self.width, padded=self.padded)
 
 
-def findings_of(layer: Layer, head: int | None = None) -> dict[str, Finding]:
-    """Return the exact findings on a middle head of a layer, or on another, by kind, at 1e-3 in all."""
+def findings_of(layer: Layer) -> dict[str, Finding]:
+    """Return the exact findings on a middle head of a layer, by kind, at 1e-3 in all."""
     record = verify.audit(Recording("planted", (layer,)))
-    asked = record.layers[0].heads // 2 if head is None else head
-    return {
-        part.kind: part
-        for part in record.findings
-        if (not part.heads or asked in part.heads) and part.kind in EXACT
-    }
+    head = record.layers[0].heads // 2
+    parts = [part for part in record.findings if not part.heads or head in part.heads]
+    return {part.kind: part for part in parts if part.kind in EXACT}
 
 
 def _scaled(factor: Callable[[int], float]) -> Callable[[Arithmetic, Any, Any, Any], Any]:

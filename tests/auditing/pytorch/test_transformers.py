@@ -164,8 +164,15 @@ def test_what_a_configuration_or_a_family_says(
         assert scale_expression(intended.expression).value(d=D) == pytest.approx(scale)
 
 
-def backend(fault: str) -> Any:
-    """Return an attention function of transformers, step by step, with a fault in one."""
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        *(("llama", fault) for fault in ("", "applied twice", "mask", "grouped heads are tiled")),
+        *(("gemma2", fault) for fault in ("", "1/√d_k", "soft-cap")),
+    ],
+)
+def test_a_fault_in_a_model_is_caught_and_named(name: str, fault: str) -> None:
+    """The model runs unchanged, with a backend of its own, step by step; without a fault all is confirmed."""
 
     def attend(_module: Any, q: Any, k: Any, v: Any, mask: Any, scaling: float = 1.0, **options: Any) -> Any:
         groups, cap, root = q.shape[1] // k.shape[1], options.get("softcap"), q.shape[-1] ** -0.5
@@ -179,19 +186,7 @@ def backend(fault: str) -> Any:
         scores = scores if fault == "mask" else scores + mask[..., : k.shape[2]]
         return (scores.softmax(-1) @ v).transpose(1, 2).contiguous(), None
 
-    return attend
-
-
-@pytest.mark.parametrize(
-    ("name", "fault"),
-    [
-        *(("llama", fault) for fault in ("", "applied twice", "mask", "grouped heads are tiled")),
-        *(("gemma2", fault) for fault in ("", "1/√d_k", "soft-cap")),
-    ],
-)
-def test_a_fault_in_a_model_is_caught_and_named(name: str, fault: str) -> None:
-    """The model runs unchanged, with a backend of its own; without a fault all is confirmed."""
-    transformers.AttentionInterface.register("planted", backend(fault))
+    transformers.AttentionInterface.register("planted", attend)
     transformers.AttentionMaskInterface.register("planted", transformers.masking_utils.eager_mask)
     model = build(name, "planted")
     with torch.no_grad(), verify.record(model) as recording:
