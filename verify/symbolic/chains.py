@@ -16,7 +16,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from verify.errors import ClaimError, unknown
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.notation import assumptions_of, plain, sentence
+from verify.symbolic.notation import assumptions_of, in_line, plain
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import as_drawn, families_of
 
@@ -82,7 +82,7 @@ class LineCheck:
     def assumes(self) -> tuple[str, ...]:
         """The line's assumptions besides laws, in sentences."""
         everything = (*self.given, *self.assumed)
-        return tuple(dict.fromkeys(x if isinstance(x, str) else sentence(x) for x in everything))
+        return tuple(dict.fromkeys(x if isinstance(x, str) else f"${in_line(x)}$." for x in everything))
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line follows.

@@ -120,6 +120,7 @@ class Domain:
         near = (0, 1, -1) if self.has(Integral) else (0, 1, -1, small, -small)
         values = [*CORNERS, *extreme, sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
         if self.relation == "=" and symbol.is_complex is None:
+            # Its imaginary part is beyond π, where the root of an exponential changes its sign.
             values.append(Rational(-1, 2) + 7 * I / 2)
         inside = [x for x in dict.fromkeys(map(sympify, values)) if self.may_be(symbol, x)]
         return inside or [self._any(symbol)]

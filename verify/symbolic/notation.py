@@ -395,11 +395,6 @@ def _rank(factor: Any) -> tuple[Any, ...]:
     return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
 
 
-def sentence(condition: Any) -> str:
-    """Return a condition as a sentence, in which the formula stands between dollars."""
-    return f"${in_line(condition)}$."
-
-
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
 _FORMULA = re.compile(r"[μσρτλαγκ](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
@@ -420,7 +415,7 @@ def assumptions_of(chain: Any) -> tuple[str, ...]:
     if not laws and any(expression.has(E) for expression in expressions):
         sentences.append("Any law for which the means exist.")
     sentences += [words for line in chain.lines for words in line.check.assumes]
-    sentences += map(sentence, chain.given)
+    sentences += [f"${in_line(condition)}$." for condition in chain.given]
     # The domains of symbols that are neither indices, sizes, deviations nor any real number.
     symbols = set().union(*(expression.free_symbols for expression in expressions)) - set(_SIZES)
     for symbol in sorted(symbols, key=str):

@@ -197,6 +197,8 @@ class Point(Evaluation):
         return reduce(operator.add, parts)
 
     def _integrated(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
+        # Source: H. Takahasi and M. Mori, Double Exponential Formulas for Numerical Integration, Publications
+        # of RIMS 9 (1974), 721-741.
         step = 1 / 16 if self.coarse else 1 / 32
         u = np.arange(-4.5, 4.5 + step / 2, step).reshape(-1, *(1,) * self.depth)
         path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step

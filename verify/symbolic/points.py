@@ -115,6 +115,7 @@ class Points(Evaluation):
             return self.supports[base, modulus]
         if base is None:
             shares = [self.draw(modulus, ("share", number)) for number in range(1, OUTCOMES)]
+            # The last makes the sum 1; three times the modulus, for unsigned numbers must not fall below 0.
             shares.append((3 * modulus + 1 - sum(shares)) % modulus)
             values, weights = shares, shares
         else:

@@ -223,6 +223,7 @@ class _Trial:
         point.drawn, point.exact, point.coarse = True, False, 0
         self.budget = max(self.budget, BUDGET / 2)
         left, right = (np.broadcast_to(side, (BATCHES + 1,)) for side in self._values(point)[0])
+        # Without one of B batches a mean moves by 1/(B - 1) of how far that batch is off: hence the factor.
         gaps = (left - right)[1:]
         spread = np.sqrt((BATCHES - 1) / BATCHES * np.sum(np.abs(gaps - gaps.mean()) ** 2))
         error = NOTHING + STANDARD_ERRORS * spread + 1e-9 * max(abs(left[0]), abs(right[0]))
@@ -430,6 +431,7 @@ class _Trial:
                     if all(map(self.domain.allows, ahead)):
                         sides = [self._values(self.point(at, 1))[0] for at in ahead]
                         rows.append([left / right for left, right in sides])
+            # The last ratio is at 1, or within a twentieth and at half of the first one's distance.
             near = (abs(row[-1] - 1) < max(1e-6, min(0.05, abs(row[0] - 1) / 2)) for row in rows)
             if rows and all(near):
                 return f"{_tried(len(rows))}, as {symbol} {'grows' if power > 0 else 'vanishes'}"
