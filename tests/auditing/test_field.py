@@ -167,9 +167,9 @@ def test_a_mask_is_right_where_it_is_the_one_that_was_meant(actual: str, meant: 
 
 def test_masks_are_described_by_their_names() -> None:
     """Whether they are given as a flag, a mask or a bias; others by how many keys rows see."""
-    for name in ("none", "causal", "window=5", "chunk=6"):
-        hides = np.where(MASKS[name], 0.0, -np.inf)
-        assert described(call(mask=MASKS[name])) == described(call(bias=hides)) == name
+    for name, mask in MASKS.items():
+        hides = np.where(mask, 0.0, -np.inf)
+        assert described(call(mask=mask)) == described(call(bias=hides)) == name
     assert described(call(causal=True)) == "causal"
     assert described(call(mask=MASKS["causal"] | (PLACE < 6))) == "rows see 6 to 24 of 24 keys"
 

@@ -35,19 +35,16 @@ def arrays(**other: Any) -> dict[str, Any]:
 def test_an_archive_comes_back(tmp_path: Path) -> None:
     """All keys, and twice where its calls are run through twice."""
     path = tmp_path / "some.npz"
-    given = arrays(
-        mask=np.tri(5, dtype=bool), bias=normal(5, 5), sink=normal(4), scale=0.25, softcap=50, causal=True
-    )
-    np.savez(path, **given, intended="1/sqrt(d)")
+    given = arrays(mask=np.tri(5, dtype=bool), bias=normal(5, 5), sink=normal(4))
+    np.savez(path, **given, scale=0.25, softcap=50, causal=True, intended="1/sqrt(d)")
     (layer,) = load(path).layers
     assert layer.name == "some"
     assert layer.intended == Intended("1/sqrt(d)", "recorded", f"intended in {path}")
     for _ in range(2):
         (call,) = layer.calls
-        for key, name in [("q", "query"), ("k", "key"), ("v", "value"), ("out", "output"), ("bias", "bias")]:
-            np.testing.assert_array_equal(getattr(call, name), given[key])
-        np.testing.assert_array_equal(call.mask, given["mask"])
-        np.testing.assert_array_equal(call.sink, given["sink"])
+        back = call.query, call.key, call.value, call.output, call.mask, call.bias, call.sink
+        for array, wanted in zip(back, given.values(), strict=True):
+            np.testing.assert_array_equal(array, wanted)
         assert (call.scale, call.softcap, call.causal, call.dtype) == (0.25, 50.0, True, "")
 
 
