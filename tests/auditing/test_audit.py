@@ -17,6 +17,8 @@ from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError
 from verify.evidence.audits import AuditRecord, Judgement
 
+ROWS = ("query", "key", "value", "output")
+
 
 def bare(**options: Any) -> Call:
     """Return a call of which neither values, output nor scale were recorded."""
@@ -151,9 +153,7 @@ def test_equal_rows_are_no_independent_ones() -> None:
     """A batch of one sentence 64 times tells no more than the sentence, whatever its rounding is."""
     for seed in range(4):
         sound = call(bfloat16, seed=seed, sequences=1, queries=12, keys=12)
-        many: dict[str, Any] = {
-            n: np.repeat(getattr(sound, n), 64, axis=0) for n in ("query", "key", "value", "output")
-        }
+        many: dict[str, Any] = {name: np.repeat(getattr(sound, name), 64, axis=0) for name in ROWS}
         assert of_calls(replace(sound, **many))["scale"].judgement is not Judgement.REFUTED
 
 
@@ -170,7 +170,7 @@ def test_a_single_row_and_a_single_head_are_found() -> None:
 def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
     """Half precision stored in single: a warning, and faults below it are not seen."""
     low = call(np.float16, sequences=8)
-    wide = {n: getattr(low, n).astype(np.float32) for n in ("query", "key", "value", "output")}
+    wide = {name: getattr(low, name).astype(np.float32) for name in ROWS}
     record = audited(replace(low, **wide))
     assert (record.exit_status, record.unseen) == (3, ("precision",))
     reason = finding(record, "formula").reason
@@ -291,8 +291,8 @@ def test_the_users_intention_comes_before_the_recordings() -> None:
 
 def test_batches_change_no_result() -> None:
     """All sequences in a call or each in its own; calls of two shapes by turns keep the program's order."""
-    whole, names = call(sequences=12, causal=True), ("query", "key", "value", "output")
-    single = [replace(whole, **{n: getattr(whole, n)[at : at + 1] for n in names}) for at in range(12)]
+    whole = call(sequences=12, causal=True)
+    single = [replace(whole, **{n: getattr(whole, n)[at : at + 1] for n in ROWS}) for at in range(12)]
     assert audited(whole).findings == audited(*single).findings
     calls = [call(seed=n, sequences=1, queries=20 + n % 2, keys=20 + n % 2) for n in range(6)]
     calls[3].output[0, 0, 4] += 1  # type: ignore[index]  # it has one
@@ -332,8 +332,7 @@ def test_arrays_of_other_libraries_are_audited_alike(library: str) -> None:
     """PyTorch's and JAX's arrays give what NumPy's of the same numbers do."""
     there = pytest.importorskip(library)
     sound = call(sequences=3, causal=True)
-    names = ("query", "key", "value", "output")
-    other = replace(sound, **{name: there.asarray(np.array(getattr(sound, name))) for name in names})
+    other = replace(sound, **{name: there.asarray(np.array(getattr(sound, name))) for name in ROWS})
     assert audited(sound).findings == audited(other).findings
 
 

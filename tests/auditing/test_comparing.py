@@ -1,8 +1,8 @@
 """Two recordings are compared: rounding is no difference, a fault is found where it is, the rest is said."""
 
-import dataclasses
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def call(seed: int = 0, noise: float = 0.0, **more: Any) -> Any:
     arrays = [np.asarray(array) for array in (made.query, made.key, made.value)]
     q, k, v = (x * np.asarray(1 + noise * other.normal(size=x.shape), np.float32) for x in arrays)
     out = attention(q, k, v, scale=D**-0.5, causal=True).astype(np.float32)
-    return dataclasses.replace(made, query=q, key=k, value=v, output=out, **more)
+    return replace(made, query=q, key=k, value=v, output=out, **more)
 
 
 def recording(*calls: Call, name: str = "layer.{}", **more: Any) -> Recording:
@@ -40,7 +40,7 @@ def changed(**change: Callable[[Any], Any]) -> tuple[Recording, Recording]:
     one = [call(seed) for seed in range(3)]
     other = [call(seed, noise=3e-7 * seed) for seed in range(3)]
     arrays = {name: make(getattr(other[1], name)) for name, make in change.items()}
-    other[1] = dataclasses.replace(other[1], **arrays)
+    other[1] = replace(other[1], **arrays)
     return recording(*one), recording(*other)
 
 
@@ -155,8 +155,8 @@ def test_grouped_heads_stand_for_their_repetitions() -> None:
     one = call()
     few = {name: getattr(one, name)[:, :1] for name in ("key", "value")}
     output = attention(one.query, *few.values(), scale=D**-0.5, causal=True).astype(np.float32)
-    a = dataclasses.replace(one, **few, output=output)
-    b = dataclasses.replace(a, **{name: np.repeat(array, 2, axis=1) for name, array in few.items()})
+    a = replace(one, **few, output=output)
+    b = replace(a, **{name: np.repeat(array, 2, axis=1) for name, array in few.items()})
     assert compared(recording(a), recording(b)).exit_status == 0
 
 
@@ -165,15 +165,15 @@ def test_masks_are_compared_by_what_rows_see() -> None:
     shown = np.tril(np.ones((TOKENS, TOKENS), dtype=bool))
     one = call()
     for more in ({"mask": shown}, {"bias": np.where(shown, 0, -np.inf).astype(np.float32)}):
-        other = dataclasses.replace(one, causal=False, **more)
+        other = replace(one, causal=False, **more)
         assert compared(recording(one), recording(other)).exit_status == 0
-    weak = dataclasses.replace(one, causal=False, bias=np.where(shown, 0, -10).astype(np.float32))
+    weak = replace(one, causal=False, bias=np.where(shown, 0, -10).astype(np.float32))
     assert "mask" in differing(compared(recording(one), recording(weak)))["layer.0"]
     padded = shown & (np.arange(TOKENS) < 20)
-    a = dataclasses.replace(one, causal=False, mask=padded)
+    a = replace(one, causal=False, mask=padded)
     q = one.query.copy()
     q[:, :, 20:] = 7.0
-    b = dataclasses.replace(a, query=q)
+    b = replace(a, query=q)
     record = compared(recording(a), recording(b))
     assert "q" not in differing(record).get("layer.0", set())
     assert "120 rows compared" in str(record)
@@ -189,7 +189,7 @@ def test_masks_are_compared_by_what_rows_see() -> None:
             "layer.1: call 0 q has shape [3, 2, 24, 8] in A and",
         ),
         (
-            lambda one: recording(one, dataclasses.replace(one, dtype="bfloat16")),
+            lambda one: recording(one, replace(one, dtype="bfloat16")),
             "layer.1: call 0 is computed in float32 in A and in bfloat16 in B",
         ),
         (
@@ -197,8 +197,8 @@ def test_masks_are_compared_by_what_rows_see() -> None:
             "layer.1: has 1 calls in A and 2 in B",
         ),
         (lambda one: recording(one, one, left_out=["flash"]), "in B: flash"),
-        (lambda one: recording(one, dataclasses.replace(one, input=one.query)), "layer.1: x is in one"),
-        (lambda one: recording(one, dataclasses.replace(one, output=None)), "not all outputs were recorded"),
+        (lambda one: recording(one, replace(one, input=one.query)), "layer.1: x is in one"),
+        (lambda one: recording(one, replace(one, output=None)), "not all outputs were recorded"),
         (lambda one: recording(one, one, one, name="block.{}"), "no layer of A, such as layer.0, is in B"),
     ],
 )
@@ -213,7 +213,7 @@ def test_what_cannot_be_compared_is_said(other: Callable[[Call], Recording], sai
 def test_layers_of_other_names_are_matched_in_their_order() -> None:
     """Where there are as many, and none of one name: two libraries call them differently."""
     a, b = changed(scale=lambda one: 2 * one)
-    renamed = [dataclasses.replace(layer, name=f"h.{at}") for at, layer in enumerate(b.layers)]
+    renamed = [replace(layer, name=f"h.{at}") for at, layer in enumerate(b.layers)]
     record = compared(a, Recording("other", renamed))
     assert set(differing(record)) == {"layer.1"}
     assert record.layers[1].other == "h.1"
@@ -223,9 +223,9 @@ def test_layers_of_other_names_are_matched_in_their_order() -> None:
 def test_neither_output_by_its_formula_is_not_known() -> None:
     """Unless they agree: an attention of another kind on both sides is no difference."""
     one = call()
-    strange = dataclasses.replace(one, output=one.output * 2)
+    strange = replace(one, output=one.output * 2)
     assert compared(recording(strange), recording(strange)).exit_status == 0
-    other = dataclasses.replace(one, output=one.output * 3)
+    other = replace(one, output=one.output * 3)
     record = compared(recording(strange), recording(other))
     assert record.exit_status == 3
     assert "neither output is that of its own formula" in str(record)
@@ -234,7 +234,7 @@ def test_neither_output_by_its_formula_is_not_known() -> None:
 def test_what_differs_alike_in_several_layers_is_one_line() -> None:
     """A model with another scale has it in all layers."""
     calls = [call(seed) for seed in range(3)]
-    others = [dataclasses.replace(one, scale=2 * one.scale, output=None) for one in calls]
+    others = [replace(one, scale=2 * one.scale, output=None) for one in calls]
     line = next(iter(compared(recording(*calls), recording(*others)).lines))
     assert line == "✗ layer.0–2: scale differs: 0.353553 in A, 0.707107 in B"
 
@@ -244,7 +244,7 @@ def test_bad_input_is_refused_in_a_line() -> None:
     one = recording(call())
     with pytest.raises(RecordingError, match="A, program: no attention call"):
         verify.compare_recordings(recording(), one)
-    broken = recording(dataclasses.replace(call(), key=call().key[:, :, :3]))
+    broken = recording(replace(call(), key=call().key[:, :, :3]))
     with pytest.raises(RecordingError, match=r"B, layer layer\.0: v has shape"):
         verify.compare_recordings(one, broken)
     twice = Recording("b", [Layer("same", [call()]), Layer("same", [call()])])
