@@ -108,28 +108,24 @@ def test_what_stands_between_markers_is_quoted() -> None:
         assert (quote.key, quote.quoted) == (marker.replace("\\", ""), "1.0")
 
 
+INSIDE = "2: a marker inside that of a; close it with <!-- /verify --> first"
+INSIDE = "2: a marker inside that of a; close it with <!-- /verify --> first"
+END = "1: a marker at the end of a line; put it on its own line"
+
+
 def test_markers_that_are_wrong_are_an_error() -> None:
     """By file and line, with what to do; so is a notebook that is none."""
     for name, text, message in (
         ("page.md", "\n<!-- verify: a -->1", "2: the marker of a is not closed; end what it quotes with"),
         ("page.md", "1<!-- /verify -->", "1: <!-- /verify --> closes nothing; remove it"),
-        (
-            "page.md",
-            "<!-- verify: a -->\n<!-- verify: b -->1<!-- /verify -->",
-            "2: a marker inside that of a; close it with <!-- /verify --> first",
-        ),
+        ("page.md", f"<!-- verify: a -->\n{SHOWN}", INSIDE),
         *(
             ("page.md", f"It is <!-- {marker} -->1.0", "1: misspelt marker")
             for marker in ("Verify: a.b", "verify:", "/Verify", "verify: a.b c", "/ verify")
         ),
-        *(
-            (name, text, "1: a marker at the end of a line; put it on its own line")
-            for name, text in (
-                ("page.tex", "is % verify: a\n1.0\n"),
-                ("page.py", "SLOPE = 1.02  # verify: a\n"),
-                ("page.typ", "#let s = 1.0 // verify: a\n"),
-            )
-        ),
+        ("page.tex", "is % verify: a\n1.0\n", END),
+        ("page.py", "SLOPE = 1.02  # verify: a\n", END),
+        ("page.typ", "#let s = 1.0 // verify: a\n", END),
         *(
             ("book.ipynb", text, " is not a notebook, which is JSON with a list of cells")
             for text in ("{", '{"cells": 5}', '{"cells": [5]}', "{}", "[]", "5")
@@ -154,11 +150,8 @@ def test_the_output_of_a_doctest_is_quoted() -> None:
 
 def test_what_is_switched_off_is_not_read() -> None:
     """From the marker to its counterpart or to the end; elsewhere all is."""
-    for name, opening, closing in (
-        ("page.md", "<!-- ", " -->"),
-        ("page.rst", ".. ", ""),
-        ("page.tex", "% ", ""),
-    ):
+    comments = ("page.md", "<!-- ", " -->"), ("page.rst", ".. ", ""), ("page.tex", "% ", "")
+    for name, opening, closing in comments:
         start, end, off, on = (
             f"{opening}{word}{closing}" for word in ("verify: a.b", "/verify", "verify: off", "verify: on")
         )

@@ -20,6 +20,7 @@ def figure(exact: str, printed: str, rounding: str = "nearest") -> ExactNumber:
 
 LOW, HIGH = figure("0.99784", "0.9978", "down"), figure("1.00381", "1.0039", "up")
 INNER = (figure("0.99963", "0.9996", "down"), figure("1.00203", "1.0021", "up"))
+NEGATIVE = (figure("-0.52", "-0.52", "down"), figure("-0.48", "-0.48", "up"))
 DIGEST = "0123456789abcdef" * 4
 KNOWN = {
     value.key: value
@@ -34,12 +35,7 @@ KNOWN = {
         Value("k.c:draws", "92 414 464", (figure("92414464", "92414464"),), "k"),
         Value("k.c:level", "99.38%", (figure("99.381", "99.38"),), "k"),
         Value("k.c:sure", "1 − 6.1×10⁻⁷", (figure("0.99999939", "0.99999939", "fixed"),), "k"),
-        Value(
-            "k.n",
-            "-",
-            (figure("-0.512", "-0.51"), figure("-0.52", "-0.52", "down"), figure("-0.48", "-0.48", "up")),
-            "k",
-        ),
+        Value("k.n", "-", (figure("-0.512", "-0.51"), *NEGATIVE), "k"),
         Value("k.n:low", "−0.52", (figure("-0.52", "-0.52", "down"),), "k"),
         Value("k.s", "2.37×10⁻⁹", (figure("2.3749E-9", "2.37E-9"),), "k"),
         Value("k.t", "9.96×10⁸", (figure("996100000", "9.96E8"),), "k"),

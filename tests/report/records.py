@@ -20,18 +20,14 @@ def record(*claims: ClaimRecord, statements: tuple[Statement, ...] = STATEMENTS)
     """
     chosen = claims or CLAIMS
     present = {claim.id for claim in chosen}
-    decided = tuple(
-        statement.model_copy(
-            update={
-                "parts": tuple(
-                    part if part.claim in present else part.model_copy(update={"holds": None})
-                    for part in statement.parts
-                )
-            }
-        )
-        for statement in statements
-    )
-    return _MADE.model_copy(update={"claims": chosen, "statements": decided}).sealed()
+    decided = []
+    for statement in statements:
+        parts = [
+            part.model_copy(update={"holds": part.holds if part.claim in present else None})
+            for part in statement.parts
+        ]
+        decided.append(statement.model_copy(update={"parts": tuple(parts)}))
+    return _MADE.model_copy(update={"claims": chosen, "statements": tuple(decided)}).sealed()
 
 
 if __name__ == "__main__":

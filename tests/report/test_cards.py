@@ -27,11 +27,9 @@ def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
     digests = {"digest": "a" * 64, "library": "b" * 64}
     coq = CoqRecord(theorem="t", statement=says, axioms=("A.b",), version="8.16.1", **digests)
     given = {"linked": "", "evidence": "results.json", "sheet": "report.pdf"}
+    proved = ("0 &lt; 1 -&gt;", "<code>A.b</code>", "Coq 8.16.1", "coqchk -o -R . SDPA")
     for changes, words in (
-        (
-            {"status": Proof.PROVED, "coq": coq},
-            ("0 &lt; 1 -&gt;", "<code>A.b</code>", "Coq 8.16.1", "coqchk -o -R . SDPA"),
-        ),
+        ({"status": Proof.PROVED, "coq": coq}, proved),
         ({"stale": True}, ("differs from this statement",)),
     ):
         derivation = SCORE_VARIANCE.derivation.model_copy(update=changes)
@@ -43,16 +41,12 @@ def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
 
 def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
     """A fact whose formula is its value has no formula; a script is not an address."""
-    facts = (
-        Fact(id="plain", what="p", latex="0.5", value=0.5),
-        Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5),
-    )
-    url = "javascript:alert(1)"
-    references = (
-        Reference(key="a", text="A.", url="https://a.org"),
-        Reference.model_construct(key="b", text="B.", url=url),
-    )
-    claim = SCORE_VARIANCE.model_copy(update={"facts": facts, "references": references})
+    half = Fact(id="plain", what="p", latex="0.5", value=0.5)
+    root = Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5)
+    address = Reference(key="a", text="A.", url="https://a.org")
+    script = Reference.model_construct(key="b", text="B.", url="javascript:alert(1)")
+    update = {"facts": (half, root), "references": (address, script)}
+    claim = SCORE_VARIANCE.model_copy(update=update)
     given = {"evidence": "results.json", "sheet": "report.pdf"}
     page = Spelled().render("report.html.j2", Report(record(claim)), **given)
     assert "p: <b>0.5</b>" in page

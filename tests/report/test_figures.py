@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -18,6 +19,7 @@ from verify.report.figures import draw, spread
 
 FIGURE = SCORE_VARIANCE.series[0]
 ROLES = ("truth", "measured", "control", "other")
+VALUES: dict[str, Any] = {"x": (1, 2, 3), "y": (1, 4, 9), "lo": (0, 3, 8), "hi": (2, 5, 10)}
 KINDS = Figure(
     id="kinds",
     title="All kinds",
@@ -25,15 +27,7 @@ KINDS = Figure(
     x=Axis(label="n"),
     y=Axis(label=r"$\sigma^2$ per key"),
     layers=tuple(
-        PlotLayer(
-            kind=kind,
-            role=role,
-            label=f"{kind} {role} $d _k$",
-            x=(1, 2, 3),
-            y=(1, 4, 9),
-            lo=(0, 3, 8),
-            hi=(2, 5, 10),
-        )
+        PlotLayer(kind=kind, role=role, label=f"{kind} {role} $d _k$", **VALUES)
         for kind in ("points", "line", "band", "steps")
         for role in ROLES
     ),
@@ -96,9 +90,8 @@ def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
 @pytest.mark.parametrize("sheet", ["common.css", "page.css"])
 def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
     """Three to one at least, the least for graphics in WCAG 2.2, on white and on the dark page."""
-    paper = re.search(
-        "--paper: (#[0-9a-f]{6});", (shipped_folder("templates") / sheet).read_text(encoding="utf-8")
-    )
+    rules = (shipped_folder("templates") / sheet).read_text(encoding="utf-8")
+    paper = re.search("--paper: (#[0-9a-f]{6});", rules)
     assert paper is not None
     layers = [layer("line", role) for role in ROLES for _ in range(3)]
     colours = {look.colour for look in layer_styles(layers)} - {INK}

@@ -122,9 +122,8 @@ def test_missing_pango_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, 
     for name in [name for name in sys.modules if name.startswith("weasyprint")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [NoPango(), *sys.meta_path])
-    with pytest.raises(
-        RenderError, match=r"apt-get install libpango-1\.0-0 libpangoft2-1\.0-0 libharfbuzz-subset0"
-    ):
+    packages = r"apt-get install libpango-1\.0-0 libpangoft2-1\.0-0 libharfbuzz-subset0"
+    with pytest.raises(RenderError, match=packages):
         render_pdf(run)
 
 
@@ -185,10 +184,8 @@ def test_the_whole_catalogue_keeps_to_its_pages(caplog: pytest.LogCaptureFixture
     run = shipped()
     figures = draw_figures(run)
     with caplog.at_level(logging.WARNING):
-        brief, report, full = (
-            len(pikepdf.open(BytesIO(render_pdf(run, figures, one))).pages)
-            for one in ("brief", "report", "full")
-        )
+        made = [BytesIO(render_pdf(run, figures, edition)) for edition in ("brief", "report", "full")]
+    brief, report, full = (len(pikepdf.open(pdf).pages) for pdf in made)
     assert brief == 3
     assert 10 <= report <= 14
     assert 60 <= full <= 125

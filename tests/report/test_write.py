@@ -10,9 +10,8 @@ import pytest
 
 from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.evidence import load
+from verify.report import drawings, html, pdf
 from verify.report import formulas as formulas_module
-from verify.report import html, pdf
-from verify.report import drawings
 from verify.report.drawings import draw_figures
 from verify.report.write import render
 
@@ -101,20 +100,6 @@ def test_whatever_is_raised_in_rendering_the_results_stay(
     assert load.load(tmp_path / "results.json") == made
     if raised is FULL:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
-
-
-def test_ctrl_c_while_rendering_is_no_problem_of_rendering(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It passes, and the results are there."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(html, "render_html", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        render(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
-    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
 def test_a_second_report_draws_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,10 +23,7 @@ from verify.text.latex import spoken
 
 _PLAIN_STYLES = ("common.css", "page.css")
 _STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES}
-_SCRIPTS = {
-    RUN: ("page.js", "claims.js", "figures.js", "draws.js", "lesson.js"),
-    AUDIT: ("page.js",),
-}
+_SCRIPTS = {RUN: ("page.js", "claims.js", "figures.js", "draws.js", "lesson.js"), AUDIT: ("page.js",)}
 _TEACHING = {"draws.js", "lesson.js"}
 """The scripts of the lesson, which a report about its claims alone does without."""
 _SAFE = " /:=.,-()"  # what need not be escaped in a data address between single quotes

@@ -163,6 +163,9 @@ class Report:
         self.cards = {card.claim.id: card for chapter in self.chapters for card in chapter.cards}
         self.failures = tuple(failures(record))
         self.keys = tuple(key_numbers(record))
+        # The laws of components behind these numbers.
+        cells = [key.check.cell for key in self.keys]
+        self.laws = {str(cell[side]) for cell in cells for side in ("query", "key") if side in cell}
         self.concerns = [card for card in self.cards.values() if card.verdict.tone != "good" or card.alarms]
         self.anchors = {key for claim in record.claims for key in (claim.id, *keys_of(claim))}
         self.leads: tuple[Lead, ...] = ()
@@ -203,13 +206,6 @@ class Report:
         """Return the figures of a claim that stand beside it in the short print: those not before."""
         before = (*self.panels[:_MEASURED], *(self.opening.histograms if self.opening else ()))
         return tuple(view for view in card.figures if view not in before)
-
-    @property
-    def laws(self) -> tuple[str, ...]:
-        """The laws of components behind the numbers of the first page."""
-        cells = [key.check.cell for key in self.keys]
-        drawn = (str(cell[side]) for cell in cells for side in ("query", "key") if side in cell)
-        return tuple(dict.fromkeys(drawn))
 
     def evidence_of(self, part: Part) -> tuple[str, str]:
         """Return what decides a part of a statement: its name and its anchor, empty if it has none."""

@@ -12,14 +12,7 @@ from pathlib import Path
 
 from py_mini_racer import MiniRacer
 
-_COMPONENTS = (
-    "startup",
-    "core",
-    "adaptors/liteDOM",
-    "input/tex-full",
-    "output/svg",
-    "output/svg/fonts/tex",
-)
+_COMPONENTS = ("startup", "core", "adaptors/liteDOM", "input/tex-full", "output/svg", "output/svg/fonts/tex")
 _PACKAGES = ("base", "ams", "newcommand", "boldsymbol", "braket", "mathtools")
 _BEFORE = f"""
 var MathJax = {{

@@ -211,16 +211,16 @@ _UNDERSTOOD = frozenset([r"\hat", r"\bar", r"\mathrm", r"\,", r"\;", r"\:", r"\ 
 
 def simple(latex: str) -> str:
     """Return a formula that a text face can set: fractions on one line, signs as characters."""
+
+    def accented(name: re.Match[str]) -> str:
+        # Matplotlib places a hat over a letter that has no character with a hat.
+        character = _with_accent(name)
+        return character if len(character.strip()) == 1 else rf"\{name[1]}{{{character[1]}}}"
+
     text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
-    text = _on_one_line(_ACCENTED.sub(_accented, text))
+    text = _on_one_line(_ACCENTED.sub(accented, text))
     text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
     return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
-
-
-def _accented(accented: re.Match[str]) -> str:
-    # Matplotlib places a hat over a letter that has no character with a hat.
-    character = _with_accent(accented)
-    return character if len(character.strip()) == 1 else rf"\{accented[1]}{{{character[1]}}}"
 
 
 def _character(name: re.Match[str]) -> str:
