@@ -104,12 +104,11 @@ def test_computed_values_are_compared_to_ten_digits() -> None:
 
 def test_verdicts_of_all_kinds_end_with_1() -> None:
     """Of a claim, of its proof, of a check, of a control; each once, with both words."""
+    derived = PAIRWISE.derivation.model_copy(update={"status": Proof.DERIVED})
     for changed in (
         REFUTED,
         altered(doubt="it is too skewed"),
-        PAIRWISE.model_copy(
-            update={"derivation": PAIRWISE.derivation.model_copy(update={"status": Proof.DERIVED})}
-        ),
+        PAIRWISE.model_copy(update={"derivation": derived}),
         PAIRWISE.model_copy(update={"controls": (turned(PAIRWISE.controls[0], Verdict.CONFIRMED),)}),
     ):
         changes = compare(record(PAIRWISE), record(changed.sealed()))

@@ -37,13 +37,8 @@ def test_no_value_hides_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a claim's own part has the name of a check, and where a name starts with a digit."""
     keys = ("a-b.checks:x", "a-b.checks.x", "1st", "a-b:digest", "a-b.digest")
     monkeypatch.setattr(exports, "chosen", lambda *_: [Value(key, key, (), "a") for key in keys])
-    assert list(json.loads(exported(RUN, (), "json"))["texts"]) == [
-        "a_b_checks_x",
-        "a_b_checks_x_",
-        "_1st",
-        "a_b_digest",
-        "a_b_digest_",
-    ]
+    names = list(json.loads(exported(RUN, (), "json"))["texts"])
+    assert names == ["a_b_checks_x", "a_b_checks_x_", "_1st", "a_b_digest", "a_b_digest_"]
 
 
 def test_figures_are_set_as_mathematics() -> None:

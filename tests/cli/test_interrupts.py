@@ -155,13 +155,8 @@ with interruptible():
 
 def test_what_swallows_an_interruption_is_ended_all_the_same() -> None:
     """Some library code does, in a callback say: the process ends a moment later, with the same line."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", SWALLOWING],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
+    command, pipe = [sys.executable, "-c", SWALLOWING], subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     begun = time.monotonic()

@@ -23,9 +23,7 @@ def test_statements_are_read_before_the_work(tool: Tool, tmp_path: Path) -> None
     path.write_text('[[source]]\nid = "s"\ntitle = 7\nkind = "note"\n')
     ended = tool("run", "--sources", path, "--out", tmp_path / "out")
     assert ended.status == 2
-    assert re.match(
-        rf"{re.escape(str(path))}: source s, title: Input should be a valid string", ended.complaint
-    )
+    assert ended.complaint.startswith(f"{path}: source s, title: Input should be a valid string")
     assert not list((tmp_path / "out").glob("*"))
 
 
@@ -86,9 +84,8 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit), str(summary)]
     assert summary.read_text(encoding="utf-8").startswith("## sdpa-verify: 2 of 2 claims hold")
     (counts,) = ended.err.splitlines()
-    assert re.fullmatch(
-        r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 negative controls rejected", counts
-    )
+    said = r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 negative controls rejected"
+    assert re.fullmatch(said, counts)
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
     chosen = {"seed": 5, "profile": "quick", "tolerance": 0.05}
     assert content["run"]["settings"] == {**chosen, "false_alarm": 1e-3, "power": 0.95}

@@ -76,13 +76,9 @@ def turned(finding: _Finding, verdict: Verdict) -> _Finding:
     width = max(abs(end - finding.prediction) for end in finding.band if end is not None)
     side = -1.0 if finding.relation == "≥" else 1.0
     estimate = finding.prediction + side * _PLACES[verdict] * width
-    return finding.model_copy(
-        update={
-            "estimate": estimate,
-            "interval": (estimate - 0.1 * width, estimate + 0.1 * width),
-            "doubt": "it is made up" if verdict is Verdict.UNDECIDED else "",
-        }
-    )
+    interval = estimate - 0.1 * width, estimate + 0.1 * width
+    doubt = "it is made up" if verdict is Verdict.UNDECIDED else ""
+    return finding.model_copy(update={"estimate": estimate, "interval": interval, "doubt": doubt})
 
 
 def with_verdict(claim: ClaimRecord, verdict: Verdict) -> ClaimRecord:
@@ -104,10 +100,9 @@ def control_that_is(verdict: Verdict, name: str) -> ControlRecord:
 
 def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
     """Return a check of two exact values."""
-    made = check(
-        name, value, value, error=0, quantity=quantity, method="exact", of="", latex=latex, tolerance=0
-    )
-    return made.model_copy(update={"level": 1, "looks": 0, "blocks": 0, "draws": 0})
+    given = check(name, value, value, error=0, quantity=quantity, of="", latex=latex, tolerance=0)
+    sampled = {"method": "exact", "level": 1, "looks": 0, "blocks": 0, "draws": 0}
+    return given.model_copy(update=sampled)
 
 
 def control(name: str, what: str, prediction: float, estimate: float, **more: object) -> ControlRecord:
