@@ -142,7 +142,9 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     levels = sorted({check.level for check in checks if check.method != "exact"})
     level = numbers.level(levels[0]) if levels else ""
     # Of the main statement's assumptions those that a short formula says: they stand beside it.
-    short = (re.fullmatch(r"(\$(?![ijl] )[^$]{1,24}\$)\.", text) for text in derivation.assumptions)
+    short = (
+        re.fullmatch(r"(\$(?:n|d_k|c|p_j) (?:=|\\le) [^$]+\$)\.", text) for text in derivation.assumptions
+    )
     conditions = [condition[1] for condition in short if condition]
     return Card(
         claim=claim,
