@@ -13,6 +13,7 @@ from ml_dtypes import bfloat16
 import verify
 from tests.auditing.calls import SCALE, arrays, attention, audited, call, finding, of_calls
 from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, findings_of
+from verify.auditing.formula import FACTOR, Formula, compare, pool
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError
 from verify.evidence.audits import AuditRecord, Judgement
@@ -96,6 +97,9 @@ def test_an_honest_output_is_far_within_its_bound_and_its_scale_is_measured(dtyp
     assert scale.estimate == pytest.approx(1.01, rel=0, abs=3e-4)
     # In single precision every row by itself would tell it.
     assert (scale.standard_error or 0) < (1e-7 if dtype is np.float32 else 1e-3)
+    if dtype is np.float32:
+        off = call(dtype, **declared, applied=1.01 * SCALE)
+        assert compare(Formula(off, SCALE)).is_off.mean() > 0.9
 
 
 def test_long_calls_are_judged_in_pieces() -> None:
@@ -115,6 +119,11 @@ def test_what_is_wrong_with_all_rows_a_little_is_named() -> None:
         formula = of_calls(replace(low, output=output.astype(bfloat16)))["formula"]
         assert (formula.judgement, cause in formula.cause) == (Judgement.REFUTED, True)
         assert ("rows are off" in formula.reason) == (output is weak)
+    # All rows together tell half of that factor, which is too little to refute.
+    barely = replace(low, output=(1.004 * attention(*wide, mask=seen)).astype(bfloat16))
+    rows = compare(Formula(barely, SCALE))
+    value, error = pool(rows, FACTOR, rows.is_good)
+    assert value[0] > 8 * error[0]
 
 
 @pytest.mark.parametrize("deviation", [0.002, 6.0, 16.0])

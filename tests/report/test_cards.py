@@ -9,7 +9,7 @@ from tests.report.builders import check, control, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
-from verify.evidence.load import aliases
+from verify.files.names import shipped_table
 from verify.report.cards import Card, card
 from verify.report.run import Report
 from verify.report.tables import check_table
@@ -123,8 +123,8 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
 
 def test_every_claim_has_other_names() -> None:
     """Each of the catalogue, and none that is not there."""
-    assert set(aliases()) == set(CATALOGUE)
-    assert all(aliases().values())
+    assert set(shipped_table("aliases")) == set(CATALOGUE)
+    assert all(shipped_table("aliases").values())
 
 
 @pytest.fixture(scope="module")

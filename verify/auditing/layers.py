@@ -165,9 +165,10 @@ class LayerRun:
         self.wrong_mask = self.wrong_mask or wrong_mask(call, self.meant, places)
         self._note_rows_without_keys(call, rows, places)
         self._note_sizes(call, rows)
-        for array in (call.query, call.key):
-            lengths = np.linalg.norm(to_numpy(array), axis=-1)
-            self.has_unit_lengths &= bool(np.all(np.abs(lengths - 1) < _SAME_LENGTH))
+        self.has_unit_lengths = self.has_unit_lengths and all(
+            np.all(np.abs(np.linalg.norm(to_numpy(array), axis=-1) - 1) < _SAME_LENGTH)
+            for array in (call.query, call.key)
+        )
         # Rows that see a single key have weight 1 whatever is computed, and say nothing of scores.
         several = rows.keys > 1
         counts = np.maximum(several.sum(axis=(1, 2)), 1)

@@ -33,14 +33,16 @@ def list_(words: tuple[str, ...]) -> None:
     With WORD, such as rope or "flash attention", list those that it describes.
     """
     from verify.evidence import Proof
-    from verify.evidence.load import aliases, numbers, shipped
+    from verify.evidence.load import numbers, shipped
+    from verify.files.names import shipped_table
     from verify.text.latex import plain
 
     # As the reference has them, without SymPy.
     known, sought = {claim.id: claim for claim in shipped().claims}, " ".join(words)
+    called = shipped_table("aliases")
     places, width, chapter = numbers(known, known), max(map(len, known)), None
     for name, claim in known.items():
-        text = f"{places[name]} {name} {plain(claim.title)} {aliases().get(name, '')}".lower()
+        text = f"{places[name]} {name} {plain(claim.title)} {called.get(name, '')}".lower()
         # Each word that is sought begins one of these.
         if not all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in sought.lower().split()):
             continue

@@ -122,25 +122,7 @@ class Answer:
         if self.verdict is None:
             agree = "agree" if self.evidence.verdict is Verdict.CONFIRMED else "do not agree"
             closing = f"Measured only, twice: the samples {agree}"
-            blocks += self._nearest_powers()
         return "\n\n".join([*blocks, folded(f"{closing}. {level}{''.join(doubts)}")])
-
-    def _nearest_powers(self) -> list[str]:
-        """Return the power of d_k, or of n, that comes nearest to what was measured, and how near that is."""
-        asked, lines = self.question, list[str]()
-        over, other = (d, n) if len(asked.dimensions) > 1 else (n, d)
-        for size in dict.fromkeys(at.get(other) for at in asked.places):
-            places = [at for at in asked.places if at.get(other) == size]
-            sizes = [at.get(over, 1) for at in places]
-            values = [self.evidence.check(_id(at)).estimate for at in places]
-            # Two points lie on a power of any function.
-            if len(places) > 2 and min(values) > 0:
-                x, y = np.log(sizes), np.log(values)
-                exponent, start = np.polyfit(x, y, 1)
-                off = np.abs(np.expm1(y - exponent * x - start)).max()
-                where = f" at {other} = {size}" if size else ""
-                lines.append(f"Nearest power of {over}{where}: {over}^{exponent:.3f}, off by up to {off:.1%}")
-        return ["\n".join(lines).replace("^-", "^−")] if lines else []
 
     def _table(self, heading: str, rows: Sequence[tuple[Mapping[str, Any], Check]]) -> str:
         """Return checks as a table, each at its place; ``heading`` is that of what they are compared with."""

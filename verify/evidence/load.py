@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shlex
-import tomllib
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 from functools import cache
@@ -23,7 +22,7 @@ from verify.evidence import USER, Calibration, FalseClaims, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.records import Sealed, seal_of
 from verify.evidence.texts import in_utc
-from verify.files.names import AUDIT, RUN, Names, shipped_folder
+from verify.files.names import AUDIT, RUN, Names, shipped_folder, shipped_table
 from verify.files.reading import MEGABYTE, InputKind, read_text
 
 Reported = RunRecord | AuditRecord
@@ -150,15 +149,10 @@ def shipped() -> RunRecord:
     return load(shipped_folder("reference") / "results.json")
 
 
-@cache
-def aliases() -> Mapping[str, str]:
-    """Return the words by which people look for the catalogue's claims besides their texts, by id."""
-    return tomllib.loads((shipped_folder("data") / "aliases.toml").read_text(encoding="utf-8"))
-
-
 def meant(name: str, known: Container[str]) -> str:
     """Return the question whether a claim that people call so was meant; "" if none or many are."""
-    called = {claim: f"{claim.replace('-', ' ')} {words}".split() for claim, words in aliases().items()}
+    aliases = shipped_table("aliases").items()
+    called = {claim: f"{claim.replace('-', ' ')} {words}".split() for claim, words in aliases}
     # Whole words: what is misspelt is for the nearest id.
     said = set(name.lower().split())
     near = [repr(claim) for claim, words in called.items() if claim in known and said <= set(words)]

@@ -1,7 +1,10 @@
 """What the files of a record are called, and where those are that ship beside the code."""
 
+import tomllib
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IN_CHECKOUT = {"reference": "reports/reference"}
@@ -20,6 +23,12 @@ def shipped_folder(name: str) -> Path:
         if place.is_dir():
             return place
     raise FileNotFoundError(f"the {name} folder is missing from this installation of sdpa-verify")
+
+
+@cache
+def shipped_table(name: str) -> Mapping[str, Any]:
+    """Return a table that ships among the data, such as ``"theorems"`` or ``"references"``."""
+    return tomllib.loads((shipped_folder("data") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 EDITIONS = ("report", "brief", "full")

@@ -1,15 +1,12 @@
 """A claim as a card: its record, its tables, and the sentences that sum it up."""
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from string import ascii_lowercase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from verify.citing.citations import citation_parts, cite
 from verify.evidence import Check, ClaimRecord, ControlRecord, Figure, Proof, RunRecord, Statement, Verdict
-from verify.evidence.load import aliases
 from verify.evidence.words import (
     MOST_SERIOUS_FIRST,
     Badge,
@@ -22,7 +19,7 @@ from verify.evidence.words import (
     sentence,
     tolerance_text,
 )
-from verify.files.names import shipped_folder
+from verify.files.names import shipped_table
 from verify.report.tables import (
     EXACT_DIGITS,
     Group,
@@ -98,12 +95,6 @@ class Card(NamedTuple):
     aliases: str
 
 
-@cache
-def table(name: str) -> Mapping[str, Any]:
-    """Return a table that ships: ``advice``, ``quantities`` or ``theorems``."""
-    return tomllib.loads((shipped_folder("data") / f"{name}.toml").read_text(encoding="utf-8"))
-
-
 def keys_of(claim: ClaimRecord) -> Iterator[str]:
     """Yield the keys of a claim's checks, controls and facts."""
     for group in (claim.checks, claim.controls, claim.facts):
@@ -172,7 +163,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
             for source in record.sources
             if any(decides(claim.id, each) for each in record.statements if each.source == source.id)
         ),
-        aliases=aliases().get(claim.id, ""),
+        aliases=shipped_table("aliases").get(claim.id, ""),
     )
 
 
@@ -235,7 +226,7 @@ def _contrast(claim: ClaimRecord) -> Contrast:
             instead = f", not {predicted(wrong, check.standard_error)}"
         words += ", rejected"
     # In words where its formula is long.
-    called = Prose(table("quantities").get(claim.id, ""))
+    called = Prose(shipped_table("quantities").get(claim.id, ""))
     what = called or (slashed(check.quantity) if len(plain(check.quantity)) <= _SHORT else "")
     where = at_settings(check) + _laws(check)
     rounding = rounding_error(check)

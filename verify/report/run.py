@@ -19,7 +19,8 @@ from verify.evidence import (
 )
 from verify.evidence.load import creation
 from verify.evidence.words import counted_checks
-from verify.report.cards import Card, FigureView, card, keys_of, table
+from verify.files.names import shipped_table
+from verify.report.cards import Card, FigureView, card, keys_of
 from verify.report.front import (
     FEW,
     KeyNumber,
@@ -188,7 +189,7 @@ class Report:
             self.lesson = tuple(scenes(self.cards))
             self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
             self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
-            for name, texts in table("advice").items():
+            for name, texts in shipped_table("advice").items():
                 if name in self.cards:
                     derivation = self.cards[name].claim.derivation
                     chains = {chain.name: chain.shows for chain in derivation.chains}
@@ -229,7 +230,7 @@ class Report:
             for line in (line for chain in shown.claim.derivation.chains for line in chain.lines):
                 for name in line.cites:
                     cited.setdefault(name, {})[shown.number] = None
-        known = {theorem["name"]: theorem["source"] for theorem in table("theorems").values()}
+        known = {theorem["name"]: theorem["source"] for theorem in shipped_table("theorems").values()}
         return {name: (known.get(name, ""), of) for name, of in cited.items()}
 
     @property

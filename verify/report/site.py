@@ -13,8 +13,9 @@ from verify.citing.values import SOURCE
 from verify.errors import VerifyError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
-from verify.evidence.load import aliases, origin
+from verify.evidence.load import origin
 from verify.executors.workers import Workers
+from verify.files.names import shipped_table
 from verify.report.cards import decides, keys_of
 from verify.report.drawings import draw_figures
 from verify.report.formulas import Formulas
@@ -70,9 +71,10 @@ def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:
     searched = {
         f"statement-{stated.id}": f"{stated.id} {plain(stated.text)}".casefold() for stated in statements
     }
+    called = shipped_table("aliases")
     for claim in report.record.claims:
         texts = (claim.id, claim.title, claim.statement, claim.meaning, claim.chapter_title)
-        words = (*map(plain, texts), aliases().get(claim.id, ""), *(check.id for check in claim.checks))
+        words = (*map(plain, texts), called.get(claim.id, ""), *(check.id for check in claim.checks))
         searched[claim.id] = " ".join(" ".join(words).split()).casefold()
     pages: dict[str, tuple[str, dict[str, Any]]] = {
         _INDEX: ("site-index.j2", {"searched": searched, "origin": origin(report.record)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -14,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from verify.errors import ClaimError, nearest, unknown
 from verify.evidence import SLUG, USER, Assumption, Check, Fact, Figure, Reference
-from verify.files.names import shipped_folder
+from verify.files.names import shipped_table
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.cells import Cell
 from verify.montecarlo.experiment import Experiment
@@ -246,5 +245,4 @@ def cite(*sources: str | Reference) -> tuple[Reference, ...]:
 @cache
 def bibliography() -> Mapping[str, Reference]:
     """Read the references of the claims that are shipped, by key."""
-    content = tomllib.loads((shipped_folder("data") / "references.toml").read_text(encoding="utf-8"))
-    return {key: Reference(key=key, **entry) for key, entry in content.items()}
+    return {key: Reference(key=key, **entry) for key, entry in shipped_table("references").items()}

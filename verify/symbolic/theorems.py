@@ -7,22 +7,20 @@ bends that way. The rest of the conditions stands in the table, ``data/theorems.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from sympy import Dummy, Limit, sqrt
 
 from verify.errors import ClaimError, unknown
-from verify.files.names import shipped_folder
+from verify.files.names import shipped_table
 from verify.symbolic.bounds import equal, slope
 from verify.symbolic.chains import LineCheck, Relation, Theorem
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import E, Largest, Law, Laws, StepError, families_of, normal
 
 THEOREMS: Mapping[str, Theorem] = {
-    short: Theorem(**{"relations": "=⇔", **entry})
-    for short, entry in tomllib.loads((shipped_folder("data") / "theorems.toml").read_text("utf-8")).items()
+    short: Theorem(**{"relations": "=⇔", **entry}) for short, entry in shipped_table("theorems").items()
 }
 """Theorems that a line may cite by a short name; any other theorem is given as a ``Theorem``."""
 
