@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.mathtext import MathTextParser
-from sympy import Abs, Ge, Integral, Le, Rational, S, Symbol, exp, gamma, log, oo, pi, sqrt
+from sympy import Abs, Eq, Ge, Integral, Le, Rational, S, Symbol, exp, gamma, log, oo, pi, sqrt
 
 from verify.evidence.plots import readable
 from verify.report.formulas import Formulas
@@ -24,6 +24,8 @@ scaled = score / sqrt(d)
 p = Softmax(score, j)
 
 PLAIN = [
+    (Eq((x - sqrt(d)) * (x + sqrt(d)), 0, evaluate=False), "x = ±√d_k"),
+    (Eq((x - sqrt(d)) * (x + 2), 0, evaluate=False), "(x − √d_k) (x + 2) = 0"),
     (Var(score), "Var(q·k)"),
     (E(score**2) - E(score) ** 2, "E[(q·k)²] − E[q·k]²"),
     (scaled, "q·k/√d_k"),

@@ -229,8 +229,11 @@ def _contrast(claim: ClaimRecord) -> Contrast:
     called = Prose(shipped_table("quantities").get(claim.id, ""))
     what = called or (slashed(check.quantity) if len(plain(check.quantity)) <= _SHORT else "")
     where = at_settings(check) + _laws(check)
-    rounding = rounding_error(check)
-    value = f"0 but for rounding, {rounding}" if rounding else value_of(check)
+    value = value_of(check)
+    if rounding := rounding_error(check):
+        value = f"0 but for rounding, {rounding}"
+    elif check.standard_error:
+        value = numbers.estimate(check.estimate, check.standard_error, check.interval).with_error
     return Contrast(
         basis="Computed" if check.method == "exact" else "Measured",
         value=Prose(f"{called or _named(check)}{where}: {_value_in_words(check)}"),

@@ -184,6 +184,13 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return f"{self._print(above)} > {self._print(-below)}"
 
     def _print_Relational(self, expr: Any) -> str:  # noqa: N802
+        if expr.rel_op == "==" and expr.rhs == 0 and expr.lhs.is_Mul and len(expr.lhs.args) == 2:
+            first, second = expr.lhs.args
+            middle, distance = (first + second) / 2, (first - second) / 2
+            # A product (x - a)(x + a) is 0 where x is a or -a.
+            if middle.is_Symbol:
+                size = -distance if distance.could_extract_minus_sign() else distance
+                return rf"{self._print(middle)} = \pm {self._print(size)}"
         sign = _RELATIONS.get(expr.rel_op, expr.rel_op)
         return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"
 
