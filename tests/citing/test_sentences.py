@@ -27,8 +27,8 @@ _KEYS = (
     "run:confirmed run:seed score-variance:verdict score-variance:digest score-variance:title"
 )
 _FORMS = (
-    'default;.3f;.1%;.2e;.2g;pm;interval;interval95;low;high,.2f;.12;"from {low} to {high}";'
-    '"about {text}, as said";"**{text}**";"see there";.1f,"{low}–{high}"'
+    'default;.3f;.1%;.2e;.2g;pm;interval;interval95;low;"{high:.2f}";.12;"from {low} to {high}";'
+    '"about {text}, as said";"**{text}**";"see there";"{low:.1f}–{high:.1f}"'
 )
 KEYS, FORMS = _KEYS.split(), _FORMS.split(";")
 WORDS = (
@@ -136,7 +136,7 @@ REPEATED = {
     "empty quotations": (".tex", "% verify: score-variance.slope|pm\n% /verify\n"),
     "switches": (".md", "<!-- verify: off -->\n<!-- verify: on -->\n"),
     "roles": (".rst", ":verify:`score-variance.slope` "),
-    "inputs and macros": (".tex", "\\input{a}\n\\verifyvalue{score-variance.slope}{$1$}%\n"),
+    "macros": (".tex", "\\verifyvalue{score-variance.slope}{$1$}%\n"),
     "paragraphs": (".adoc", "\n\n a\nb\n"),
 }
 """The ending of a document's name, and what it repeats."""

@@ -14,7 +14,7 @@ import json
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -23,7 +23,7 @@ from verify.citing.exports import HEAD_SIZE, SUFFIXES, exported_by
 from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language, language_of
 from verify.citing.lookup import by_key, shortened
 from verify.citing.markers import Quote, outside, quotes_in
-from verify.citing.quotations import Fault, Number, faults_of, numbers_in
+from verify.citing.quotations import Fault, faults_of, numbers_in
 from verify.citing.values import Evidence, Value, record_digest
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord
@@ -108,26 +108,26 @@ class Document:
         return "".join([*parts, self.text[end:]])
 
 
-_FILE = re.compile(rf"(?<![\w./-])[\w.-][\w./-]{{0,250}}(?:{'|'.join(map(re.escape, SUFFIXES))})(?![\w.])")
-_INPUT = re.compile(r"\\(?:input|include)\s*+\{ *+([\w./-]{1,250})")
 _WANTED = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
 _DOCUMENT = InputKind(16 * MEGABYTE, CitationError, _WANTED)
 
 
 def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> list[Document]:
-    r"""Return the documents, each once, with all that is wrong in them.
+    """Return the documents, each once, with all that is wrong in them.
 
-    Exported files and badges that a document names are checked as well. With ``strict``, numbers outside
-    markers that should be quoted are wrong, too.
+    Exported files and badges in their folders are checked as well. With ``strict``, numbers outside markers
+    that should be quoted are wrong, too.
 
     Raises:
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
     known = by_key(record)
     documents: dict[str, Document] = {}
-    waiting = list(paths)
-    while waiting:
-        path = waiting.pop(0)
+    files = list(paths)
+    # A paper may input macros, and a page show a badge, that went stale.
+    for folder in dict.fromkeys(path.parent for path in files):
+        files += sorted(path for path in folder.glob("*.*") if path.is_file() and _is_export(path))
+    for path in files:
         if os.path.realpath(path) in documents:
             continue
         text = read_text(path, _DOCUMENT)
@@ -137,12 +137,6 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         if by := exported_by(path, text):
             _judge_export(document, record, *by)
             continue
-        # What it names, or reads in TeX and Quarto, is checked after it.
-        shown = document.language.code(text)
-        names = [*_FILE.findall(shown), *(f"{name}.tex" for name in _INPUT.findall(shown))]
-        names += ["_variables.yml"] * ("{{< var " in shown)
-        beside = (path.parent / name for name in dict.fromkeys(names))
-        waiting += filter(_is_export, beside)
         document.quotes = tuple(quotes_in(path, text, known))
         for quote in document.quotes:
             document.problems += faults_of(known, quote)
@@ -219,9 +213,9 @@ _MOST_UNITS_OFF = 10  # units of the last printed digit
 def _judge_outside(document: Document, known: Mapping[str, Value]) -> None:
     """Add each number outside markers that a claim named in the same paragraph speaks of.
 
-    Only numbers with a decimal point and three significant digits count. Such a number is to be quoted if it
-    is an estimate, an end of an interval or a computed value of a claim that the paragraph names or quotes;
-    it contradicts the claim if it is none, but differs from one by less than ten units of its last digit.
+    Only numbers with a decimal point and three significant digits count, where they are less than ten units
+    of their last digit from an estimate, an end of an interval or a computed value of the claim: what was
+    right of other results is as near.
     """
     heads: dict[str, list[Value]] = {}
     for key, value in known.items():
@@ -233,24 +227,15 @@ def _judge_outside(document: Document, known: Mapping[str, Value]) -> None:
         for paragraph in _PARAGRAPH.finditer(passage.text):
             values = [value for head in dict.fromkeys(name.findall(paragraph[0])) for value in heads[head]]
             for number in numbers_in(prose[slice(*paragraph.span())]) if values else ():
-                if fault := _unquoted(number, values):
+                unit = Decimal(1).scaleb(number.place)
+                if number.place >= 0 or abs(number.value) < unit * 10 ** (_SIGNIFICANT - 1):
+                    continue
+                value = min(values, key=lambda value: abs(value.figures[0].exact - number.value))
+                if abs(value.figures[0].exact - number.value) < _MOST_UNITS_OFF * unit:
                     at, _ = passage.place(paragraph.start() + number.start, paragraph.start() + number.end)
-                    quote = Quote(fault[0], document.text.count("\n", 0, at) + 1, 0, 0, None)
-                    document.problems.append(Fault(quote, "number-outside-markers", fault[1]))
-
-
-def _unquoted(number: Number, values: Collection[Value]) -> tuple[str, str] | None:
-    """Return the key of a value that a number speaks of, and what to do, or None."""
-    if number.place >= 0 or abs(number.value).scaleb(-number.place) < 10 ** (_SIGNIFICANT - 1):
-        return None
-    for value in values:
-        if number.is_of(value.figures[0]):
-            return value.key, f"{number.value:f} stands outside markers; quote it"
-    value = min(values, key=lambda value: abs(value.figures[0].exact - number.value))
-    if abs(value.figures[0].exact - number.value) >= _MOST_UNITS_OFF * Decimal(1).scaleb(number.place):
-        return None
-    what = f"{number.value:f} stands outside markers and is not {shortened(value.text)}; correct or quote it"
-    return value.key, what
+                    quote = Quote(value.key, document.text.count("\n", 0, at) + 1, 0, 0, None)
+                    what = f"{number.value:f} stands outside markers, {shortened(value.text)} here; quote it"
+                    document.problems.append(Fault(quote, "number-outside-markers", what))
 
 
 def left(documents: Sequence[Document]) -> list[tuple[Path, Fault]]:

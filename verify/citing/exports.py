@@ -1,4 +1,4 @@
-"""Values in the forms of other programs: LaTeX macros, JSON and YAML.
+"""Values in the forms of other programs: LaTeX macros, and JSON, which is YAML as well.
 
 Every file says in its head which command wrote it, from results of which digest: by that, and by the digest
 of a badge, `verify.citing.documents` finds out whether it is stale.
@@ -7,17 +7,18 @@ of a badge, `verify.citing.documents` finds out whether it is stale.
 import json
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
 from verify.citing.languages import LATEX
-from verify.citing.lookup import chosen, own_power
+from verify.citing.lookup import chosen
 from verify.citing.values import Evidence, Value, reading, record_digest
 from verify.errors import CitationError
 from verify.evidence.load import creation, origin
 
-FORMATS = {"json": ".json", "latex": ".tex", "yaml": ".yml"}
+FORMATS = {"json": ".json", "latex": ".tex"}
 """The endings of the formats' files, by the formats' names."""
-SUFFIXES = (".yaml", ".svg", *FORMATS.values())
+SUFFIXES = (".yaml", ".yml", ".svg", *FORMATS.values())
 """How the names of files end that may have been exported."""
 HEAD_SIZE = 16_384
 _HEAD = re.compile(
@@ -35,13 +36,9 @@ def macro_text(value: Value) -> str:
     return text if text.startswith(r"\ensuremath") else LATEX.formula.format(text)
 
 
-def bare_number(value: Value) -> str | None:
-    r"""Return a value's number as programs and siunitx's ``\num`` read it, None if it has not exactly one."""
-    number = reading(value.text) if value.figures and not value.text.endswith("%") else None
-    if number is None:
-        return None
-    power = own_power(value.text)
-    return f"{number.scaleb(-power):f}" + (f"e{power}" if power else "")
+def bare_number(value: Value) -> Decimal | None:
+    """Return a value's number as it is printed, None if it has not exactly one."""
+    return reading(value.text) if value.figures and not value.text.endswith("%") else None
 
 
 _MACROS = r"""% \verify{KEY} is a value in text or formula; \verifynum{KEY} its bare number, for siunitx.
@@ -65,6 +62,7 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
         CitationError: a name stands for nothing, or asks for a sentence.
     """
     for name in names:
+        # The head names the command, and is read again.
         if re.search(r"[\s;\"']", name):
             raise CitationError(f"{name!r}: a sentence cannot be exported; give keys, such as KEY or KEY|.3f")
     values, digest = chosen(record, names), record_digest(record)
@@ -75,8 +73,8 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
         lines = [f"% {head}\n{_MACROS}"]
         for value in values:
             lines.append(f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n")
-            if bare := bare_number(value):
-                lines.append(f"\\verifynumber{{{value.key}}}{{{bare}}}%\n")
+            if (number := bare_number(value)) is not None:
+                lines.append(f"\\verifynumber{{{value.key}}}{{{number}}}%\n")
         return "".join(lines)
     texts: dict[str, str] = {}
     numbers: dict[str, int | float] = {}
@@ -86,13 +84,11 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
         while name in texts:
             name += "_"  # a check may have the name of a part
         texts[name] = value.text
-        if (bare := bare_number(value)) is not None:
-            numbers[name] = float(bare) if re.search(r"[.e]", bare) else int(bare)
+        if (number := bare_number(value)) is not None:
+            numbers[name] = int(number) if int(number.as_tuple().exponent) >= 0 else float(number)
     about = {"written_by": head, "date": f"{creation(record):%Y-%m-%d}", "digest": digest}
     content = {"about": about, "texts": texts, "numbers": numbers}
-    # JSON is YAML, too; but that of old would read 6e-05 as text, unlike 6.0e-05.
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    return re.sub(r'(?m)^( *"\w+": -?\d+)e', r"\1.0e", text)
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def exported_by(path: Path, start: str) -> tuple[str, str] | None:

@@ -1,14 +1,13 @@
 """Values by their keys: looked up, in the form that a document asks for, and as numbers for Python.
 
-``KEY|form`` asks for one of these, for a part or ``pm`` with digits behind a comma, or for digits before a
-sentence::
+``KEY|form`` asks for one of these::
 
     .3f | .2e | .1% | .3g           as Python formats a number
     .12                             of a digest, its first digits
     pm                              an estimate with its standard error
     interval | interval95 | low …   the part of this name
     default                         the value's own text
-    "{low:.1f} to {high:.1f}"       parts by their names, each with its own digits or those before
+    "{low:.1f} to {high:.1f}"       parts by their names, each with its own digits; {text} is the value
 """
 
 import difflib
@@ -24,21 +23,10 @@ from verify.evidence.load import load_either, meant
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
 
-_FORM = re.compile(r'(?P<options>[^"]*?)(?:(?:^|,)\s*"(?P<sentence>[^"\n]*)")?\s*', re.DOTALL)
 _SPEC = re.compile(r"(?!\.00?g)\.[0-9]{1,2}[fe%g]?")
-_PART = re.compile(r"\{(?P<name>[a-z][a-z0-9-]*)(?::(?P<spec>[^{}]*))?\}")
-_DECORATION = re.compile(r"[*_`$]+|</?[a-z]+>")
-# Beside a part, digits, letters, signs, powers, operators and other parts make another number of it.
-_GLUED = re.compile(
-    r"(?:[\w.,+%\\]|[\d×·^/÷√−-]\s*)\{|\}(?:\s*(?:[\d×·^/÷%‰²³⁰-⁹⁻−{]|\\(?:%|times|cdot)|&)|\w|[.,]\d)"
-)
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
-_LONGEST = 400
 _LEAST_DIGEST = 12
-_ALL = (
-    "default, .Nf, .Ne, .N%, .Ng, pm, or a part such as interval, both maybe with digits, as in pm,.1f, "
-    'or "a sentence with {low:.Nf}"'
-)
+_ALL = 'default, .Nf, .Ne, .N%, .Ng, pm, a part such as interval, or "a sentence with {low:.Nf}"'
 
 
 class Values(dict[str, Value]):
@@ -125,30 +113,13 @@ def written(
     Raises:
         CitationError: there is no such form or part, or it does not suit the value.
     """
-    match = _FORM.fullmatch(form.strip()) if len(form) <= _LONGEST else None
-    options = [option.strip() for option in match["options"].split(",") if option.strip()] if match else []
-    sentence = match["sentence"] if match else None
-    names = [option for option in options if not _SPEC.fullmatch(option)]
-    specs = [option for option in options if option not in names]
-    is_whole = "default" in names or (sentence is not None and bool(names))
-    if len(names) > 1 or len(specs) > 1 or (is_whole and (specs or sentence)) or not (options or sentence):
-        raise CitationError(f"no form {form[:60]!r}; choose {_ALL}")
-    if _GLUED.search(_DECORATION.sub("", sentence or "")):
-        what = "what touches a part makes another number of it; put a word there"
-        raise CitationError(f"form {form[:60]!r}: {what}")
-    spec = "".join(specs)
-    if sentence is None:
-        return _part(known, key, "".join(names), spec, marked)
-
-    def part(match: re.Match[str]) -> str:
-        own = match["spec"]
-        if own is not None and not _SPEC.fullmatch(own):
-            raise CitationError(f"no form {own[:60]!r}; choose {_ALL}")
-        # Words in a sentence have no digits.
-        of = known.get(f"{key.partition(':')[0]}:{match['name']}", known[key])
-        return _part(known, key, match["name"], own or (spec if suiting(known, of) else ""), marked)
-
-    return _PART.sub(part, sentence)
+    if sentence := re.fullmatch(r'"([^"\n]+)"', form.strip()):
+        parts = re.compile(r"\{(?P<name>[a-z][a-z0-9-]*)(?::(?P<spec>[^{}]*))?\}")
+        return parts.sub(
+            lambda part: _part(known, key, part["name"], part["spec"] or "", marked), sentence[1]
+        )
+    name, spec = ("text", form.strip()) if _SPEC.fullmatch(form.strip()) else (form.strip(), "")
+    return _part(known, key, name, spec, marked)
 
 
 def _part(
@@ -156,11 +127,17 @@ def _part(
 ) -> str:
     """Return the text of a value, or of its part of this name, in these digits."""
     whole = key.partition(":")[0]
-    value = known[key] if name in {"", "default", "text", "pm"} else known.get(f"{whole}:{name}")
-    if value is None:
+    value = known[key] if name in {"default", "text", "pm"} else known.get(f"{whole}:{name}")
+    if value is None or (spec and not _SPEC.fullmatch(spec)):
         parts = sorted(other.removeprefix(f"{whole}:") for other in known if other.startswith(f"{whole}:"))
-        raise CitationError(f"{key} has no part {name!r}; choose {', '.join(parts)}, or {_ALL}")
-    suits, named = suiting(known, value), f"{value.key} is {' '.join(value.text.split())}"
+        choice = f"choose {_ALL}" + f"; its parts are {', '.join(parts)}" * bool(parts)
+        raise CitationError(f"{key} has no form {(spec or name)[:60]!r}; {choice}")
+    named, error = f"{value.key} is {' '.join(value.text.split())}", known.get(f"{whole}:error")
+    suits = [".N"] if value.is_digest else []
+    if value.figures and value.figures[0].rounding != "fixed":
+        suits = [".Nf", ".Ng"] if value.text.endswith("%") else [".Nf", ".Ng", ".Ne", ".N%"]
+        if error and value.key.removeprefix(whole) in {"", ":estimate"}:
+            suits.append("pm")
     for option in ("pm" if name == "pm" else "", spec and f".N{spec.lstrip('.0123456789')}"):
         if option and option not in suits:
             choice = ", ".join(("default", *suits, '"a sentence with {text}"'))
@@ -172,24 +149,7 @@ def _part(
         return marked(value.text[:digits], False)
     if not spec and name != "pm":
         return marked(value.text, bool(value.figures))
-    error = known[f"{whole}:error"].figures if name == "pm" else ()
-    return marked(_numeric(value, error, spec, named), True)
-
-
-def suiting(known: Mapping[str, Value], value: Value) -> tuple[str, ...]:
-    """Return the digits that suit a value, and ``pm`` where it has a standard error."""
-    if value.is_digest:
-        return (".N",)
-    if not value.figures or value.figures[0].rounding == "fixed":
-        return ()
-    if value.text.endswith("%"):
-        return (".Nf", ".Ng")
-    whole, _, part = value.key.partition(":")
-    has_error = part in {"", "estimate"} and f"{whole}:error" in known
-    figure = value.figures[0]
-    # A count is no share of anything.
-    is_count = figure.exact == figure.printed and int(figure.printed.as_tuple().exponent) >= 0
-    return (".Nf", ".Ng", ".Ne", *([".N%"] * (not is_count)), *(["pm"] * has_error))
+    return marked(_numeric(value, error.figures if error and name == "pm" else (), spec, named), True)
 
 
 def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str, named: str) -> str:
@@ -199,7 +159,9 @@ def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str, named: str
     finest = min(int(figure.printed.as_tuple().exponent) for figure in (figures[:1] if error else figures))
     first, largest = figures[0].exact, max((figure.exact for figure in figures), key=abs)
     # What is left to a factor: a power of ten, or the sign of hundredths.
-    power = {"%": -2, "f": 0, "e": largest.adjusted() if largest else 0}.get(kind, own_power(value.text))
+    factor = re.search(f"×10([{RAISED}]+)", value.text)
+    power = int(factor[1].translate(LOWERED)) if factor else 0
+    power = {"%": -2, "f": 0, "e": largest.adjusted() if largest else 0}.get(kind, power)
     if kind == "e" and largest:
         # 9.96 may round to 10.
         modes = [(figure.exact, _MODES[figure.rounding]) for figure in figures]
@@ -224,9 +186,3 @@ def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str, named: str
         # The last two are the ends of an interval.
         texts = [*texts[:-2], f"[{texts[-2]},{gap}{texts[-1]}]"]
     return " ".join(f"{text}{unit}" for text in texts)
-
-
-def own_power(text: str) -> int:
-    """Return the power of ten that a value's own text leaves to a factor."""
-    match = re.search(f"×10([{RAISED}]+)", text)
-    return int(match[1].translate(LOWERED)) if match else 0

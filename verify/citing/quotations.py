@@ -169,15 +169,15 @@ def _fault_of_numbers(known: Mapping[str, Value], key: str, plain: str, listed: 
 
 def fitting(known: Mapping[str, Value], key: str, text: str, language: Language) -> dict[str, str]:
     """Return forms that may be meant by an author's text that is not right, each with what it writes."""
-    whole = key.partition(":")[0]
-    owner, forms = key, [form for sign, form in (("%", ".1%"), ("×", ".2e")) if sign in text]
-    if whole in known and ("±" in text or r"\pm" in text):
-        owner, forms = whole, ["pm", "interval95", "interval"]
+    whole, forms = key.partition(":")[0], [(key, "default")]
+    if f"{whole}:error" in known and ("±" in text or r"\pm" in text):
+        forms = [(whole, form) for form in ("pm", "interval95", "interval")]
     fit = {}
-    for form in forms:
+    for owner, form in forms:
+        # Not every value has each of these parts.
         with contextlib.suppress(CitationError):
             fit[f"{owner}|{form}"] = shortened(written(known, owner, form, language.written))
-    return fit or {f"{key}|default": shortened(written(known, key, "default", language.written))}
+    return fit
 
 
 @dataclass

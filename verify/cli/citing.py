@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "rst", "text")
 OUTCOMES = ("github", "text")
-EXPORTS = ("json", "latex", "yaml")
+EXPORTS = ("json", "latex")
 """The formats of `verify.citing`'s tables, which help names without loading them."""
 
 
@@ -173,20 +173,15 @@ def _as_key(record: Evidence, given: str) -> str:
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
 @form_option(EXPORTS, default="latex")
-@click.option(
-    "--out",
-    type=PATH,
-    metavar="FILE",
-    help="File to write.  [default: verify.tex, verify.json or verify.yml]",
-)
+@click.option("--out", type=PATH, metavar="FILE", help="File to write.  [default: verify.tex or verify.json]")
 @_results
 def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | None) -> None:
     r"""Write values to a file for other programs.
 
     LaTeX: \input the file, then write \verify{KEY} for a value's text, \verifynum{KEY} for its bare number.
-    JSON (which Typst reads) and YAML: texts and numbers under the keys with underscores, such as
-    texts.score_variance_slope_estimate. The file also holds its command and the digest of its results, by
-    which check-docs knows whether it is stale.
+    JSON, which Typst reads, and as --out _variables.yml Quarto: texts and numbers under the keys with
+    underscores, such as texts.score_variance_slope_estimate. The file also holds its command and the digest
+    of its results, by which check-docs knows whether it is stale.
     """
     from verify.citing.exports import FORMATS, exported
     from verify.files.writing import write_whole
