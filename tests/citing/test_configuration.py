@@ -73,8 +73,8 @@ def test_a_quick_run_has_to_be_named(project: Path, tool: Tool) -> None:
 def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool) -> None:
     """With the file's name."""
     for text, what in (
-        ("result = 'x'", "no setting 'result'; did you mean 'results'?"),
-        ("results = 3", "results: Input should be a valid string; correct it"),
+        ("result = 'x'", "[tool.sdpa-verify] result: Extra inputs are not permitted; correct it"),
+        ("results = 3", "results: Input is not a valid path"),
         ("documents = 'docs'", "documents: Input should be a valid tuple; correct it"),
         ("results = ", "is not TOML"),
     ):
@@ -88,13 +88,12 @@ def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool) -> Non
 def test_the_settings_of_the_project_above_count(project: Path) -> None:
     """With its folder; without any, there are none."""
     settings = configuration(project / "docs")
-    assert settings.results_file == project / "committed.json"
-    assert settings.documents == ("docs",)
+    assert (settings.results, settings.documents) == (project / "committed.json", (project / "docs",))
     (project / "pyproject.toml").write_text("[tool]\nsdpa-verify = 3\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"\[tool.sdpa-verify\] .*; correct it"):
         configuration(project)
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
-    assert configuration(project) == Configuration(folder=project)
+    assert configuration(project) == Configuration()
 
 
 def test_the_site_is_named_once(project: Path, tool: Tool) -> None:

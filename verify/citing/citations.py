@@ -20,7 +20,7 @@ from verify.text.latex import plain
 
 AUTHORS = "The sdpa-verify authors"
 
-_DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")  # what a DOI starts with, bare or as an address
+_DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)(10\.\d{4,9}/.*)")  # bare or as an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Citation:
 
     ``label`` says what is cited, by its id, ``judged`` what became of it, ``what`` which quantity it is and
     ``result`` its number; both are empty where a whole is cited. ``title``, ``statement`` and ``what`` may
-    hold LaTeX between dollar signs. ``url`` is its place in what is published. ``authors`` are those of the
-    tool, or of a claim of the user's own.
+    hold LaTeX between dollar signs. ``url`` is its place in what is published, and ``doi`` that of the
+    results, if they are published by one. ``authors`` are those of the tool, or of a claim of the user's own.
     """
 
     record: Evidence
@@ -48,19 +48,12 @@ class Citation:
 
 
 def cite(
-    record: Evidence,
-    subject: Subject,
-    part: Part | None = None,
-    address: str = "",
-    doi: str = "",
-    authors: tuple[str, ...] = (),
-    site: str = "",
+    record: Evidence, subject: Subject, part: Part | None = None, address: str = "", site: str = ""
 ) -> Citation:
     """Return the citation of a run, its claim or statement, of an audit or its layer, or of a part of these.
 
-    ``address`` is where the report is published, the URL of its page or folder, or a DOI. ``doi`` is the
-    results' own, where they have one, and ``site`` the address of a run's site, on which what is cited has a
-    page. ``authors`` are those of claims of the user's own that name none.
+    ``address`` is where the report is published, the URL of its page or folder, or a DOI; ``site`` is that of
+    a run's site, on which what is cited has a page.
     """
     key, anchor, label, title, statement, judged = _of_whole(record, subject)
     what = result = ""
@@ -73,9 +66,10 @@ def cite(
     # A site has a page for each claim and statement; a report has a place.
     url = place_in_report(address, names(record).stem, anchor or key) if address else ""
     url = address_on_site(site, key) if site and isinstance(record, RunRecord) else url
-    is_own = isinstance(subject, ClaimRecord) and subject.chapter == USER
-    by = (getattr(subject, "authors", ()) or authors) if is_own else (AUTHORS,)
-    doi = doi.removeprefix("https://doi.org/")
+    doi = match[1] if (match := _DOI.search(address)) else ""
+    by: tuple[str, ...] = (AUTHORS,)
+    if isinstance(subject, ClaimRecord) and subject.chapter == USER:
+        by = subject.authors
     return Citation(record, key, label, title, statement, what, result, judged, digest, url, doi, by)
 
 
@@ -185,12 +179,10 @@ def address_on_site(site: str, key: str) -> str:
 def place_in_report(address: str, stem: str, anchor: str) -> str:
     """Return the address of a place in a report that is published at ``address``.
 
-    That is a page or a PDF, a folder that holds the report, or a DOI, which leads to no place in it.
+    That is a page, a folder that holds the report, or a DOI, which leads to no place in it.
     """
-    if _DOI.search(address):
-        return address
-    if address.endswith(".pdf"):
-        return f"{address}#nameddest={quote(anchor)}"
+    if match := _DOI.search(address):
+        return f"https://doi.org/{match[1]}"
     if not address.endswith((".html", ".htm")):
         address = f"{address}{'/' if address and not address.endswith('/') else ''}{stem}.html"
     return f"{address}#{quote(anchor)}"
@@ -207,7 +199,6 @@ def link_to(report: str, anchor: str, depth: int) -> str:
 _STYLES: dict[str, tuple[Callable[[str], str], Callable[[str], str], str, str, str]] = {
     "latex": (escapes.for_tex, escapes.prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
     "markdown": (escapes.for_markdown, escapes.prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
-    "rst": (escapes.for_rst, escapes.prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),
     "text": (str, plain, "{}.", "{}", "{}"),
 }
 
@@ -220,11 +211,9 @@ def _paragraph(cited: Citation, form: str) -> str:
     tool, run = f"{authors}sdpa-verify {cited.record.tool.version}", words.capitalised(origin(cited.record))
     key, digest = (code.format(text(name)) for name in (cited.key, cited.digest))
     result = f" {words.capitalised(prose(cited.what))}: {text(cited.result)}." if cited.result else ""
-    doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
-    links = [f" {link.format(url)}" for url in dict.fromkeys([doi, cited.url]) if url]
     return (
         f"{text(tool)}, {key}: {title.format(prose(cited.title))} {prose(cited.statement)}{result} "
-        f"{cited.judged}. {text(run)}, digest {digest}.{''.join(links)}"
+        f"{cited.judged}. {text(run)}, digest {digest}.{f' {link.format(cited.url)}' if cited.url else ''}"
     )
 
 
@@ -233,7 +222,7 @@ def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
 
     A page puts those of another number in their places.
     """
-    form = _paragraph(replace(cited, key="\0", what="\0", result="\0", doi="", url=""), "text")
+    form = _paragraph(replace(cited, key="\0", what="\0", result="\0", url=""), "text")
     before, between, _, after = form.split("\0")
     result = f"{words.capitalised(plain(cited.what))}: {cited.result}" if cited.result else ""
     return before, cited.key, between, result, after if result else after.removeprefix(". ")

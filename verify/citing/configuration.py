@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from verify.errors import SettingsError, unknown, what_is_wrong
+from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import Record
 from verify.files.reading import MEGABYTE, InputKind, read_text
 
@@ -13,24 +13,16 @@ _KIND = InputKind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
 
 
 class Configuration(Record):
-    """A project's settings, all of them optional; paths are relative to its ``folder``.
+    """A project's settings, all of them optional; paths are relative to its folder.
 
     ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
-    ``check-docs`` checks, ``report`` is where the report is published, ``site`` where its site is,
-    and ``authors`` are those of the project's own claims.
+    ``check-docs`` checks, ``report`` is where the report is published, and ``site`` where its site is.
     """
 
-    folder: Path = Path()
-    results: str = ""
-    documents: tuple[str, ...] = ()
+    results: Path | None = None
+    documents: tuple[Path, ...] = ()
     report: str = ""
     site: str = ""
-    authors: tuple[str, ...] = ()
-
-    @property
-    def results_file(self) -> Path | None:
-        """The results file, None if none is set."""
-        return self.folder / self.results if self.results else None
 
 
 def configuration(folder: Path | None = None) -> Configuration:
@@ -46,16 +38,13 @@ def configuration(folder: Path | None = None) -> Configuration:
     # In messages, a file of the present folder has no path.
     place = Path() if place == start and folder is None else place
     path = place / "pyproject.toml"
-    names = [name for name in Configuration.model_fields if name != "folder"]
     try:
         given = tomllib.loads(read_text(path, _KIND)).get("tool", {}).get("sdpa-verify", {})
-        for name in given:
-            if name not in names:
-                what = unknown("setting", name, names, f"known are {', '.join(names)}")
-                raise SettingsError(f"{path}: [tool.sdpa-verify] {what}")
-        return Configuration.model_validate({"folder": place, **given})
+        settings = Configuration.model_validate(given)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{path}: is not TOML ({error}); correct the line") from error
-    except (ValidationError, TypeError) as error:
-        what = what_is_wrong(error)
-        raise SettingsError(f"{path}: [tool.sdpa-verify] {what}; correct it") from error
+    except ValidationError as error:
+        raise SettingsError(f"{path}: [tool.sdpa-verify] {what_is_wrong(error)}; correct it") from error
+    results = place / settings.results if settings.results else None
+    documents = tuple(place / document for document in settings.documents)
+    return settings.model_copy(update={"results": results, "documents": documents})

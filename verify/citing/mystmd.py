@@ -41,7 +41,7 @@ def main() -> None:
     try:
         body = str(json.load(sys.stdin).get("body", ""))
         settings, (text, key) = configuration(), split_role(body)
-        known = by_key(present(settings.results_file))
+        known = by_key(present(settings.results))
         value = known[key]
         if faults := list(faults_of(known, Quote(key, 1, 0, 0, text))):
             raise CitationError("; ".join(f"{key}: {fault.what}" for fault in faults))

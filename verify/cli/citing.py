@@ -14,7 +14,7 @@ from verify.errors import CitationError, VerifyError
 if TYPE_CHECKING:
     from verify.citing.values import Evidence
 
-CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "rst", "text")
+CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "text")
 OUTCOMES = ("github", "text")
 EXPORTS = ("json", "latex")
 """The formats of `verify.citing`'s tables, which help names without loading them."""
@@ -57,9 +57,8 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 @click.argument("key")
 @form_option(CITATIONS)
 @click.option("--url", metavar="URL", help="Address of the published report: its page, its folder or a DOI.")
-@click.option("--doi", metavar="DOI", help="DOI of the results, such as 10.5281/zenodo.1234567.")
 @_results
-def cite_(key: str, form: str, url: str | None, doi: str | None, results: Path | None) -> None:
+def cite_(key: str, form: str, url: str | None, results: Path | None) -> None:
     """Print a citation of what KEY names.
 
     KEY is CLAIM or CLAIM.CHECK; "run" for the whole run; source.ID for a statement of a document; of an audit
@@ -70,19 +69,16 @@ def cite_(key: str, form: str, url: str | None, doi: str | None, results: Path |
     from verify.citing.lookup import lookup
 
     settings = configuration()
-    site = "" if url else settings.site
-    url, doi = url or settings.report, doi or ""
-    for option, address in (("--url", url), ("--doi", doi)):
-        # These end a link in Markdown, and a field in BibTeX.
-        if re.search(r"[\s{}()<>\"\\]", address):
-            raise CitationError(f"{option} {address!r}: give an address without spaces, brackets and quotes")
+    # These end a link in Markdown, and a field in BibTeX.
+    if re.search(r"[\s{}()<>\"\\]", address := url or settings.report):
+        raise CitationError(f"--url {address!r}: give an address without spaces, brackets and quotes")
     record = _present(results)
     key = _as_key(record, key)
     value = lookup(record, key)
     whole, _, part = key.partition(":")
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    cited = cite(record, value.subject, value.part, url, doi, settings.authors, site)
+    cited = cite(record, value.subject, value.part, address, "" if url else settings.site)
     (tell if form == "text" else say)(FORMS[form](cited))
 
 
@@ -120,7 +116,7 @@ def check_docs(
     if write and diff:
         raise click.UsageError("--write and --diff: give one of them")
     settings = configuration()
-    wanted = documents or tuple(settings.folder / name for name in settings.documents)
+    wanted = documents or settings.documents
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
@@ -149,7 +145,7 @@ def _present(results: Path | None) -> Evidence:
     from verify.citing.configuration import configuration
     from verify.evidence.load import present
 
-    return present(results or configuration().results_file)
+    return present(results or configuration().results)
 
 
 def _as_key(record: Evidence, given: str) -> str:

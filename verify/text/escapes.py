@@ -140,13 +140,6 @@ def prose_for_markdown(prose: str) -> str:
     return _prose(prose, for_markdown, formula)
 
 
-def prose_for_rst(prose: str) -> str:
-    """Return prose in reStructuredText; its formulas are math roles."""
-    # An inline role ends at a word's end; "\\ " separates it from a letter without a space.
-    text = _prose(prose, for_rst, lambda latex: rf":math:`{latex}`\ ")
-    return re.sub(r"\\ (?=[\s.,;:)]|$)", "", text)
-
-
 def one_line(text: str) -> str:
     """Return text in one line, its control characters shown, its spaces kept."""
     return CONTROLS.sub(lambda sign: " " if sign[0] in _LINE_ENDS else _named(sign[0]), text)
