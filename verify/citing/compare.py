@@ -9,9 +9,8 @@ computed, or drawn by the same seed in the same number, has to be equal to ten d
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, 
 from verify.evidence.load import digest, origin
 from verify.evidence.words import badge
 from verify.text import numbers
-from verify.text.latex import Prose, plain
 from verify.text.numbers import counted
 from verify.version import __version__
 
@@ -44,7 +42,6 @@ class Change(NamedTuple):
     """What became of what a key names; ``why`` says of a value how it is known to have moved."""
 
     key: str
-    what: Prose
     before: str
     after: str
     why: str = ""
@@ -84,19 +81,18 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
     same_seed = old.run.settings.seed == new.run.settings.seed
     turned, moved, judged = [], [], 0
     for key in [key for key in after if ":" not in key and key in before]:
-        (_, then), (what, now) = _judged(before[key]), _judged(after[key])
+        then, now = _judged(before[key]), _judged(after[key])
         if now != then:
-            turned.append(Change(key, Prose(what), then, now))
+            turned.append(Change(key, then, now))
         why, is_redrawn = _moved(before[key].part, after[key].part, same_seed=same_seed)
         judged += is_redrawn
         if why:
-            quantity = what or getattr(after[key].part, "what", "")
             then, now = before[key].text, after[key].text
             if then == now:
                 # To the digits that their errors allow; so all digits are shown.
                 parts = before[key].part, after[key].part
                 then, now = (repr(getattr(part, "estimate", getattr(part, "value", None))) for part in parts)
-            moved.append(Change(key, Prose(quantity), then, now, why))
+            moved.append(Change(key, then, now, why))
     was, is_now = (defaultdict(str, _settings(run)) for run in (old, new))
     differing = [name for name in [*(was | is_now)] if was[name] != is_now[name]]
     earlier, later = (
@@ -112,7 +108,7 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
         moved=tuple(moved),
         come=_alone(after, before),
         gone=_alone(before, after),
-        settings=tuple(Change(name, Prose(""), was[name], is_now[name]) for name in differing),
+        settings=tuple(Change(name, was[name], is_now[name]) for name in differing),
         same=len(set.intersection(*digests)),
         whole=len(new.claims),
         judged=judged,
@@ -158,29 +154,25 @@ def _alone(known: Mapping[str, Value], others: Mapping[str, Value]) -> tuple[str
     return tuple(key for key in alone if key.partition(".")[0] not in alone or "." not in key)
 
 
-def _judged(value: Value) -> tuple[str, str]:
-    """Return what has a verdict, a claim with its proof, and that in words; nothing of what has none."""
+def _judged(value: Value) -> str:
+    """Return the verdict of what has one, of a claim with its proof; nothing of what has none."""
     match judged := value.part or value.subject:
         case ClaimRecord():
-            return judged.title, f"{badge(judged.derivation.status).word}, {badge(judged.verdict).word}"
-        case Check():
-            return judged.quantity, badge(judged.verdict).word
-        case ControlRecord():
-            return f"negative control: {judged.what}", badge(judged.verdict).word
+            return f"{badge(judged.derivation.status).word}, {badge(judged.verdict).word}"
+        case Check() | ControlRecord():
+            return badge(judged.verdict).word
         case Statement():
-            return judged.text, badge(judged.outcome).word
-    return "", ""
+            return badge(judged.outcome).word
+    return ""
 
 
 def _settings(run: RunRecord) -> dict[str, str]:
-    """Return what results depend on besides the claims: settings, budget and versions, in words."""
-    given = {name: value for name, value in dict(run.run.settings).items() if value is not None}
+    """Return what results depend on besides the claims: settings and versions, in words."""
     # Results are the same for any number of workers.
     versions = {name: version for name, version in run.run.environment.items() if name != "workers"}
     return {
-        **{name.replace("_", " "): str(value) for name, value in given.items()},
+        **{name.replace("_", " "): str(value) for name, value in dict(run.run.settings).items()},
         "claims asked for": ", ".join(run.run.claims) or "all",
-        "places of the error budget": str(run.run.budget.places),
         "sdpa-verify": run.tool.version,
         **versions,
     }
@@ -197,9 +189,8 @@ def to_text(changes: Changes) -> str:
     }
     for title, group in groups.items():
         lines += [f"{title}:"] * bool(group)
-        for key, what, before, after, why in group:
-            more = f" ({why})" * bool(why) + f"; {plain(what)}" * bool(what)
-            lines.append(f"  {key}: {before or '(none)'} → {after or '(none)'}{more}")
+        for key, before, after, why in group:
+            lines.append(f"  {key}: {before or '(none)'} → {after or '(none)'}{f' ({why})' if why else ''}")
         lines += [""] * bool(group)
     for word, keys in (("new", changes.come), ("gone", changes.gone)):
         if keys:
@@ -214,18 +205,6 @@ def to_text(changes: Changes) -> str:
         )
     lines += ["No verdict and no outcome changed."] * (not changes.exit_status)
     return "\n".join(lines)
-
-
-def to_json(changes: Changes) -> str:
-    """Return all of the comparison for programs."""
-    content = changes._asdict() | {"exit_status": changes.exit_status}
-    for name in ("verdicts", "statements", "moved", "settings"):
-        content[name] = [change._asdict() for change in content[name]]
-    return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-FORMS: dict[str, Callable[[Changes], str]] = {"json": to_json, "text": to_text}
-"""The forms by their names."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +237,7 @@ class Reproduction:
     def __str__(self) -> str:
         """Return its words, a line for each difference."""
         lines = [f"missing here: {what}" for what in self.missing]
-        for key, _, before, now, why in self.differences[:_NAMED]:
+        for key, before, now, why in self.differences[:_NAMED]:
             lines.append(f"{key}: {before} → {now}{f' ({why})' if why else ''}")
         if len(self.differences) > _NAMED:
             lines.append(f"and {counted(len(self.differences) - _NAMED, 'difference')} more")
@@ -288,8 +267,8 @@ def reproduction(before: RunRecord, now: RunRecord, lacking: tuple[str, ...]) ->
     old = before.model_copy(update={"claims": tuple(recorded[claim.id] for claim in now.claims), **bare})
     changes = compare(old, now.model_copy(update=bare))
     named = [*changes.verdicts, *changes.moved]
-    named += [Change(key, Prose(""), "there", "gone") for key in changes.gone]
-    named += [Change(key, Prose(""), "none", "new") for key in changes.come]
+    named += [Change(key, "there", "gone") for key in changes.gone]
+    named += [Change(key, "none", "new") for key in changes.come]
     explained = bool(lacking) and not (changes.verdicts or changes.gone or changes.come)
     identical = 0
     for claim, again in zip(old.claims, now.claims, strict=True):
@@ -298,7 +277,7 @@ def reproduction(before: RunRecord, now: RunRecord, lacking: tuple[str, ...]) ->
             identical += 1
         elif not any(change.key.partition(".")[0] == claim.id for change in named):
             # A digest also covers texts, controls, figures and lines of the derivation.
-            named.append(Change(claim.id, Prose(""), claim.digest[:12], again.digest[:12], "another digest"))
+            named.append(Change(claim.id, claim.digest[:12], again.digest[:12], "another digest"))
     explained = explained and not any(change.why == _APART for change in named)
     names = tuple(claim.id for claim in now.claims)
     return Reproduction(names, identical, tuple(named), lacking, digest(now), explained)

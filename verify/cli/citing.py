@@ -209,20 +209,19 @@ def badge(claim: str, out: Path, results: Path | None) -> None:
 @click.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@form_option(["text", "json"])
 @click.option("--strict", is_flag=True, help="End with 1 if a value moved, too.")
-def compare(old: Path, new: Path, form: str, *, strict: bool) -> int:
+def compare(old: Path, new: Path, *, strict: bool) -> int:
     """Show how the results NEW differ from the results OLD.
 
     Verdicts, outcomes, keys, values and settings are compared; - is standard input. A value that was drawn
     differently has moved if its two intervals are disjoint. The exit status is 1 if a verdict or an outcome
     changed.
     """
-    from verify.citing.compare import FORMS, compare
+    from verify.citing.compare import compare, to_text
     from verify.evidence.load import load
 
     changes = compare(load(old), load(new))
-    (tell if form == "text" else say)(FORMS[form](changes))
+    tell(to_text(changes))
     return changes.exit_status or int(strict and bool(changes.moved))
 
 
