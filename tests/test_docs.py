@@ -61,7 +61,7 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
             exec(compile(ast.Module(body if ends else [*body, last], []), cell["id"], "exec"), names)  # noqa: S102
             if isinstance(last, ast.Expr):
                 shown[cell["id"]] = eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)  # noqa: S307
-    assert "confirmed" in shown["run"]._repr_html_()
+    assert "confirmed=1" in repr(shown["run"])
     assert shown["claim"].plot(ax=names["axes"]).get_xlabel()
     assert all(low <= predicted <= high for _, predicted, low, high in shown["frames"])
     assert re.fullmatch(r"the slope is [01]\.\d{3}, 95% interval \[0\.9.*,\s1\.0.*\]", shown["values"])

@@ -63,8 +63,7 @@ def test_usual_question_is_answered_by_its_claim(variance: Answer) -> None:
 
 
 def test_answer_shows_itself_in_a_notebook(variance: Answer, largest: Answer) -> None:
-    """A notebook gets a table, and a figure the points on their curve."""
-    assert variance._repr_html_().count("<table>") == 1
+    """A figure has the points on their curve."""
     axes = variance.evidence.plot()
     assert axes.get_legend_handles_labels()[1] == ["measured", "$d_k$"]
     assert largest.evidence.plot(ax=axes) is axes

@@ -89,9 +89,6 @@ class Answer:
             return 0
         return 1 if self.verdict is Verdict.REFUTED or self.question.derivation.problem else 3
 
-    def _repr_html_(self) -> str:
-        return self.evidence._repr_html_()
-
     def __repr__(self) -> str:
         return f"Answer({self.question.text!r}, formula={self.formula}, {self.verdict or 'measured only'})"
 

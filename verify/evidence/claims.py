@@ -11,7 +11,7 @@ from pydantic import Field
 from verify.errors import ClaimError
 from verify.evidence.judging import Proof, Verdict, ends_of, judge, judge_exact, still_open
 from verify.evidence.plots import Figure, plot_figure
-from verify.evidence.records import Record, by_id, computed_property, digest_of, table
+from verify.evidence.records import Record, by_id, computed_property, digest_of
 from verify.evidence.texts import (
     Address,
     Chapter,
@@ -28,7 +28,6 @@ from verify.evidence.texts import (
     Text,
 )
 from verify.text import numbers
-from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -396,22 +395,6 @@ class ClaimRecord(Record):
             raise ClaimError(f"claim {self.id}: has no figures")
         chosen = figure or self.series[0].id
         return plot_figure(by_id(self.series, chosen, f"claim {self.id}: ", "figure"), ax)
-
-    def _repr_html_(self) -> str:
-        """Return title, verdict and the table of checks, which notebooks show."""
-        head = f"<p><b>{for_html(self.title)}</b>: {self.verdict}. {for_html(self.reason)}</p>"
-        rows = (
-            (
-                check.id,
-                check.quantity,
-                f"{check.relation.removeprefix('=')}{check.prediction:.6g}",
-                f"{check.estimate:.6g}",
-                "{:.6g} to {:.6g}".format(*check.interval),
-                check.verdict,
-            )
-            for check in self.checks
-        )
-        return head + table(("check", "quantity", "predicted", "estimate", "interval", "verdict"), rows)
 
     @property
     def exact_checks(self) -> int:

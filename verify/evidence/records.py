@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
 from verify.errors import ClaimError, unknown
-from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     computed_property = property  # to type checkers it is nothing else
@@ -68,14 +67,6 @@ def by_id(parts: Sequence[_Part], name: str, where: str, what: str) -> _Part:
         known = f"the {what}s are {', '.join(named)}" if 0 < len(named) <= 8 else f"there are {len(named)}"
         raise ClaimError(where + unknown(what, name, named, known))
     return named[name]
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return an HTML table of plain texts."""
-    # Ids and texts come from claims, which may hold anything.
-    names = "".join(f"<th>{for_html(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{for_html(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def fingerprint(content: Any) -> str:

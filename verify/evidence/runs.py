@@ -9,7 +9,7 @@ from pydantic import Field
 from verify import defaults
 from verify.evidence.claims import USER, ClaimRecord
 from verify.evidence.judging import PLACES, RULE, ErrorBudget, Outcome, Proof, Verdict
-from verify.evidence.records import Record, Sealed, by_id, computed_property, table
+from verify.evidence.records import Record, Sealed, by_id, computed_property
 from verify.evidence.texts import (
     Address,
     Count,
@@ -310,11 +310,6 @@ class RunRecord(Sealed):
     def __str__(self) -> str:
         """Return one line a claim: its id, verdict and reason."""
         return "\n".join(f"{claim.id}: {claim.verdict} ({claim.reason})" for claim in self.claims)
-
-    def _repr_html_(self) -> str:
-        """Return the claims as a table, which notebooks show."""
-        rows = ((claim.id, claim.derivation.status, claim.verdict, claim.reason) for claim in self.claims)
-        return table(("claim", "derivation", "measurement", "reason"), rows)
 
     def fails(self, statement: Statement) -> bool:
         """Return whether a statement is misprinted or wrong, and not one that ships and is known to be."""
