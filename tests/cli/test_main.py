@@ -124,7 +124,7 @@ def test_a_terminal_without_unicode_is_served(
 def test_a_claim_is_shown_with_every_step(name: str) -> None:
     """Statement, meaning, assumptions and all steps with how each was checked; no LaTeX is left."""
     claim, derived = CATALOGUE[name], derivation(name)
-    text = page(claim, derived)
+    text = page(claim, derived, 10_000)
     assert text.startswith(f"{name} — ")
     assert CHAPTERS[claim.chapter] in text
     assert not set("\\$") & set(text.replace(" /\\ ", " and "))

@@ -14,10 +14,23 @@ from verify.errors import SettingsError
 _EXAMPLES = """\b
 Examples:
   sdpa-verify ask "Var(q·k)" --law "uniform(0, 1)"
-  sdpa-verify ask "kurtosis(q·k)" --query-law laplace --dimensions 4,64
+  sdpa-verify ask "kurtosis(q·k)" --key-law laplace --dimensions 4,64
   sdpa-verify ask "E(sum(p_scaled^2))" --keys 2,64
   sdpa-verify ask "Var(q·k)" --against "2*d_k" --out answer
 """
+
+
+def _numbers(_context: click.Context, option: click.Parameter, text: str | None) -> list[int] | None:
+    """Return the whole numbers of an option, which stand between commas.
+
+    Raises:
+        SettingsError: they are none.
+    """
+    try:
+        return None if text is None else [int(part) for part in text.split(",")]
+    except ValueError as error:
+        says = "give whole numbers with commas between them, such as 4,16,256"
+        raise SettingsError(f"{option.opts[0]} {text}: {says}") from error
 
 
 @click.command(epilog=_EXAMPLES, short_help="Derive a formula for a quantity of your own, and measure it.")
@@ -26,14 +39,22 @@ Examples:
     "--law",
     default="normal",
     metavar="LAW",
-    help="The distribution of all components: normal, uniform, rademacher, laplace, exponential, t(9) or "
-    "cauchy. It has mean 0 and variance 1, unless mean and standard deviation are given, as in normal(0, 2), "
-    "or the two ends, as in uniform(0, 1).",
+    help="The distribution of all components, with mean 0 and variance 1: normal, uniform, rademacher, "
+    "laplace, exponential, t(9) or cauchy; or uniform(0, 1).",
 )
-@click.option("--query-law", metavar="LAW", help="The distribution of queries, if it differs.")
-@click.option("--key-law", metavar="LAW", help="The distribution of keys, if it differs.")
-@click.option("--dimensions", metavar="N,N,...", help="Values of d_k to measure at.  [default: 4,16,64,256]")
-@click.option("--keys", metavar="N,N,...", help="Numbers of keys, where they matter.  [default: 16]")
+@click.option("--key-law", metavar="LAW", help="That of keys, if it differs.")
+@click.option(
+    "--dimensions",
+    metavar="N,N,...",
+    callback=_numbers,
+    help="Values of d_k to measure at.  [default: 4,16,64,256]",
+)
+@click.option(
+    "--keys",
+    metavar="N,N,...",
+    callback=_numbers,
+    help="Numbers of keys, where they matter.  [default: 16]",
+)
 @click.option("--tolerance", type=float, help="Relative tolerance.  [default: 0.01]")
 @seed_option
 @click.option("--against", metavar="FORMULA", help="Test a formula of your own, in d_k and n.")
@@ -61,8 +82,6 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
     from verify.files.writing import check_writable
     from verify.symbolic.grammar import QuestionError
 
-    for name in ("dimensions", "keys"):
-        options[name] = _numbers(f"--{name}", options[name])
     try:
         with processes(workers) as pool:
             from verify.engine.asking import NAME
@@ -83,20 +102,6 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
         click.echo(f"sdpa-verify: {error}", err=True)
         sys.exit(error.exit_status)
     return answer.exit_status
-
-
-def _numbers(option: str, text: str | None) -> list[int] | None:
-    """Return the whole numbers of an option, which stand between commas.
-
-    Raises:
-        SettingsError: they are none.
-    """
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and len(part) < 19 for part in parts):
-        raise SettingsError(f"{option} {text}: give whole numbers with commas between them, such as 4,16,256")
-    return [int(part) for part in parts]
 
 
 COMMANDS = (ask,)

@@ -76,14 +76,14 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> int:
     return 1 if derivation.problem else 0
 
 
-def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
+def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
     """Return a claim as text: its words, its chains with what checks and trials say, its exact values.
 
     The chains are laid out for a ``width``; all other lines are left whole.
     """
     from verify.claims.chapters import CHAPTERS
     from verify.engine.preparing import standing
-    from verify.engine.questions import chain_text
+    from verify.engine.questions import derivation_text
     from verify.evidence import PROFILES, Proof
     from verify.evidence.load import origin, shipped
     from verify.proofs.record import theorem_of
@@ -105,15 +105,7 @@ def page(claim: Claim, derivation: Derivation, width: int | None = None) -> str:
     ]
     if reference:
         blocks.append(f"Measured numbers in these words are of the reference run: {origin(shipped())}.")
-    main = derivation.main.assumptions if derivation.main else ()
-    stated = [*main, *(assumption.text for assumption in claim.assumptions)]
-    if stated:
-        blocks.append("\n".join(["Assumptions", *(f"  - {plain(text)}" for text in stated)]))
-    for chain in derivation.chains:
-        head = f"Derivation: {plain(chain.title)}" if chain.title else "Derivation"
-        if chain.defines:
-            head += f"\n  Definition: {plain(chain.defines)}"
-        blocks.append(f"{head}\n\n{chain_text(chain, width)}")
+    blocks += derivation_text(derivation, width, [assumption.text for assumption in claim.assumptions])
     status, reason = standing(derivation, claim.id)
     blocks.append(f"{_GRADES[status]}: {reason}")
     if status is Proof.PROVED:

@@ -1,4 +1,4 @@
-"""Answers a reader's question: derives what follows from moments, measures always, and fits over the sizes.
+"""Answers a reader's question: derives what follows, measures it, and fits over the sizes.
 
 A question is made a claim in memory and goes the ordinary way: it is planned, drawn, judged, put on record.
 It is compared with the derived formula, or with the asker's. Where there is neither, the quantity is
@@ -9,29 +9,29 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from sympy import Dummy, Expr, Poly, S, Symbol, sqrt
+from sympy import Dummy, Expr, Poly, S, sqrt
 
 from verify import defaults
 from verify.engine import runner
 from verify.engine.catalogue import InMemoryClaim
-from verify.engine.questions import WIDTH, Question, chain_text, question
+from verify.engine.questions import Question, derivation_text, question
 from verify.engine.sources import SourceBook
 from verify.errors import ClaimError, SettingsError
-from verify.evidence import Check, ClaimRecord, Figure, RunRecord, Settings, Verdict
+from verify.evidence import Check, ClaimRecord, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
-from verify.executors.machine import processors, threads_of
+from verify.executors.machine import threads_of
 from verify.executors.workers import Workers, using
 from verify.montecarlo.blocks import Drawn, draw_chunk
-from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
+from verify.montecarlo.estimands import MIN_BLOCKS, Measured
 from verify.montecarlo.quantities import measurement
-from verify.spec import checks, figures
-from verify.spec.checks import Fit, Items, Threshold, Within, Wrong
+from verify.spec import checks
+from verify.spec.checks import Fit, Items, Plot, Threshold, Within, Wrong
 from verify.spec.claim import Claim
 from verify.spec.comparisons import measurable, normalised, predicted
 from verify.symbolic.calculus import NotDerived, expected
@@ -45,8 +45,6 @@ NAME = "question"
 
 # Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so.
 _MOST_DRAWS = 4 * 10**9
-# The argument of a check for its prediction, by the relation.
-_SIDES = {"=": "equals", "≤": "at_most", "≥": "at_least"}
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 
@@ -80,7 +78,7 @@ class Answer:
     @property
     def verdict(self) -> Verdict | None:
         """The outcome of the comparison, None where nothing was compared but two samples."""
-        return None if self.question.compared[0] is None else self.evidence.verdict
+        return None if self.question.compared is None else self.evidence.verdict
 
     @property
     def exit_status(self) -> int:
@@ -95,20 +93,17 @@ class Answer:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, width: int = WIDTH) -> str:
+    def text(self, width: int = 80) -> str:
         """Return the answer for a terminal, in lines of a ``width``."""
         asked, derivation = self.question, self.question.derivation
         folded = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
-        sentences = asked.sentences(plain) + list(derivation.main.assumptions if derivation.main else ())
         blocks = [folded(f"{plain(asked.quantity)} for {asked.components}")]
-        blocks.append("\n".join(folded(unformatted(sentence)) for sentence in sentences))
-        for chain in derivation.chains:
-            title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
-            blocks.append(title + chain_text(chain, width))
+        blocks.append("\n".join(folded(unformatted(sentence)) for sentence in asked.sentences(plain)))
+        blocks += derivation_text(derivation, width)
         if derivation.problem:
             return "\n\n".join([*blocks, folded(f"Undecided: {self.evidence.reason}.")])
-        values = [({str(size): at[size] for size in at}, self.evidence.check(_id(at))) for at in asked.places]
-        blocks.append(self._table("first sample" if asked.compared[0] is None else "predicted", values))
+        rows = [({str(size): at[size] for size in at}, self.evidence.check(_id(at))) for at in asked.places]
+        blocks.append(self._table("first sample" if asked.compared is None else "predicted", rows))
         if fits := [({"fit": check.id}, check) for check in self.evidence.checks if check.method == "fit"]:
             blocks.append(self._table("expected", fits))
         level = (
@@ -123,15 +118,17 @@ class Answer:
 
     def _table(self, heading: str, rows: Sequence[tuple[Mapping[str, Any], Check]]) -> str:
         """Return checks as a table, each at its place; ``heading`` is that of what they are compared with."""
-        formula, relation = self.question.compared
         lines = [[*rows[0][0], heading, "estimate", "error", "interval", ""]]
         for at, check in rows:
             number = estimate(check.estimate, check.standard_error, check.interval)
             interval = number.interval.replace("\N{NO-BREAK SPACE}", " ")
-            predicted = relation.strip("=") + beside(check.prediction, check.standard_error)
-            texts = [predicted, number.alone, number.error + number.times, interval]
-            verdict = "" if formula is None else f"{_MARKS[check.verdict]} {check.verdict}"
-            lines.append([*map(str, at.values()), *texts, verdict])
+            texts = [
+                beside(check.prediction, check.standard_error),
+                number.alone,
+                number.error + number.times,
+            ]
+            verdict = "" if self.verdict is None else f"{_MARKS[check.verdict]} {check.verdict}"
+            lines.append([*map(str, at.values()), *texts, interval, verdict])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         # Numbers end at the right; intervals and verdicts begin at the left.
         sides = [">"] * (len(widths) - 2) + ["<"] * 2
@@ -143,14 +140,12 @@ def ask(
     text: str,
     *,
     law: str = "normal",
-    query_law: str | None = None,
     key_law: str | None = None,
     dimensions: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     against: str | None = None,
     tolerance: float | None = None,
     seed: int = defaults.SEED,
-    false_alarm: float = defaults.FALSE_ALARM,
     workers: Workers | int | None = None,
 ) -> Answer:
     """Answer a question such as ``Var(q·k)``: derive it, measure it, and say whether both agree.
@@ -159,52 +154,48 @@ def ask(
         text: The quantity, in the report's symbols: ``q·k``, ``p`` and ``p_scaled`` (the weight of any key,
             or in ``sum`` and ``max`` that of each), ``H`` (their entropy), ``d_k``, ``n``; in ``E``, ``Var``,
             ``Cov``, ``P``, ``median``, ``quantile``, ``kurtosis`` or ``skewness``.
-        law: The law of all components: ``normal``, ``uniform(0, 1)``, ``t(9)``, …; without brackets with mean
-            0 and variance 1.
-        query_law: The law of the components of queries, if it is another.
+        law: The law of all components, with mean 0 and variance 1: ``normal``, ``uniform``, ``rademacher``,
+            ``laplace``, ``exponential``, ``t(9)``, ``cauchy``; or ``uniform(0, 1)``.
         key_law: The law of the components of keys, if it is another.
         dimensions: The values of d_k at which it is measured; 4, 16, 64 and 256 if none are given.
         keys: The numbers of keys; 16 if it depends on them and none are given.
         against: A formula in d_k and n that is decided in place of the derived formula.
         tolerance: How far the measured may be from the expected, relative to that; 1% if not given.
         seed: The root seed of all draws.
-        false_alarm: The chance that any interval is wrong.
         workers: How many processors draw; results do not depend on it.
 
     Raises:
         VerifyError: an argument cannot be read or is impossible; a line says which, and how to correct it.
     """
-    asked = question(
-        text, law=law, query_law=query_law, key_law=key_law, dimensions=dimensions, keys=keys, against=against
-    )
-    chosen = runner.settings(seed=seed, tolerance=tolerance, false_alarm=false_alarm)
-    (formula, relation), known = asked.compared, asked.claim
-    says = f"${in_line(asked.stated(formula, relation))}$"
+    asked = question(text, law=law, key_law=key_law, dimensions=dimensions, keys=keys, against=against)
+    chosen = runner.settings(seed=seed, tolerance=tolerance)
+    says, known = f"${in_line(asked.equal_to(asked.compared))}$", asked.claim
+    is_measured = " is measured" if asked.compared is None else ""
     sentences = asked.sentences(lambda x: f"${in_line(x)}$")
     meaning = [f"A question that was asked as: {asked.text.replace('$', '')}.", *sentences]
-    first: list[Measured] = []
-    if asked.formula is None or relation != "=":
-        # One place is enough to see what is beyond a bound, and that what is averaged is finite.
-        places = asked.places if formula is None else asked.places[-1:]
-        first = [_measured(asked, at, chosen, workers) for at in places]
-    claim = Claim(
-        id=NAME,
-        title=f"{says} for {asked.components}",
-        statement=f"For independent {asked.components}, {says}{' is measured' if formula is None else ''}.",
-        meaning=" ".join(f"{sentence.rstrip('.')}." for sentence in meaning),
-        references=known.references if known else (),
-        derive=lambda: asked.derivation,
-        experiment=lambda: _comparisons(asked, first, chosen.tolerance),
-        figures=partial(_figure, asked),
-    )
-    words = runner.presentation(claim.title, f"What is ${in_line(asked.quantity)}$ for {asked.components}?")
     with using(workers) as processes:
+        first: list[Measured] = []
+        if asked.formula is None:
+            # Against a formula, one place is enough to see that what is averaged is finite.
+            places = asked.places if asked.compared is None else asked.places[-1:]
+            with threads_of(processes.count) as threads:
+                first = [_measured(asked, at, chosen, threads.map) for at in places]
+        claim = Claim(
+            id=NAME,
+            title=f"{says} for {asked.components}",
+            statement=f"For independent {asked.components}, {says}{is_measured}.",
+            meaning=" ".join(f"{sentence.rstrip('.')}." for sentence in meaning),
+            references=known.references if known else (),
+            derive=lambda: asked.derivation,
+            experiment=lambda: _items(asked, first, chosen.tolerance),
+        )
+        asks = f"What is ${in_line(asked.quantity)}$ for {asked.components}?"
         record = runner.run(
             {NAME: InMemoryClaim(claim)},
             chosen,
             SourceBook(),
             requested=(NAME,),
-            words=words,
+            words=runner.presentation(claim.title, asks),
             workers=processes,
         )
     return Answer(asked, record)
@@ -214,62 +205,54 @@ def _id(at: Mapping[Any, int]) -> str:
     return f"d{at[d]}-n{at[n]}" if n in at else f"d{at[d]}"
 
 
-def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -> Items:
-    """Yield a check at each place, the fits whose coefficients the formula has, and a wrong version.
+def _items(asked: Question, first: Sequence[Measured], tolerance: float) -> Items:
+    """Yield a check at each place, the line through them where there is one, and else a wrong version.
 
-    ``first`` are earlier samples: of every place where there is no formula.
+    ``first`` are earlier samples, of every place, where there is no formula.
     """
-    (formula, relation), last = asked.compared, asked.places[-1]
+    formula = asked.compared
     # The order of checks is that of the places, so that tables and figures have it, too.
-    side = _SIDES[relation]
     for place, at in enumerate(asked.places):
         value, within = formula, Within()
         if formula is None:
             value = Threshold(first[place].value)
             within = Within(3.0, because="what it is compared with was measured as well")
-        elif formula.subs(at).is_zero and relation == "=":
+        elif formula.subs(at).is_zero:
             within = Within(scale=_spread(asked, at), of="the standard deviation")
-        given: dict[str, Any] = {side: value}
-        check = checks.Check(_id(at), asked.quantity, at, laws=asked.laws, tolerance=within, **given)
+        check = checks.Check(_id(at), asked.quantity, at, equals=value, laws=asked.laws, tolerance=within)
         if asked.against is not None and asked.formula not in (None, formula):
             # A claim may not contradict what it derives. That of a question may: the asker wants to know.
             check = replace(check, equals=replace(predicted(check), origin="computed"))
         yield check
-    if formula is None or relation != "=":
-        value, error = first[-1].value, first[-1].error
-        off, says = 12 * tolerance * value, "it is larger by twelve times the tolerance"
-        if relation != "=":
-            # A bound that a first sample shows to be false must come out refuted.
-            off = max(abs(value) / 2, 10 * error) * (-1 if relation == "≤" else 1)
-            says = "it keeps a bound that lies beyond what a first sample has"
-        given = {side: Threshold(value + off)}
-        yield Wrong("off", asked.quantity, last, laws=asked.laws, says=says, **given)
-    elif not any(formula.subs(at).is_zero for at in asked.places):
-        yield from _fits(asked, formula)
+    if formula is None:
+        off = Threshold((1 + 12 * tolerance) * first[-1].value)
+        says = "it is larger by twelve times the tolerance"
+        yield Wrong("off", asked.quantity, asked.places[-1], laws=asked.laws, says=says, equals=off)
+    elif len(asked.dimensions) == 1 or len(asked.keys) < 2:
+        yield from _line(asked, formula)
 
 
-def _fits(asked: Question, formula: Expr) -> Iterator[Fit]:
-    """Yield the fits through the checks, over d_k or over n, with the coefficients that a formula has.
+def _line(asked: Question, formula: Expr) -> Items:
+    """Yield the figure over d_k or n, whichever varies, and the fits with coefficients that a formula has.
 
     Slope and intercept are those of a linear formula, the exponent that of a power.
     """
-    lines: list[tuple[str, Symbol, str, Expr]] = []
-    if len(asked.dimensions) > 1:
-        prefix = "n{}-" if len(asked.keys) > 1 else ""
-        lines = [(f"d*-n{keys}", d, prefix.format(keys), formula.subs(n, keys)) for keys in asked.keys]
-        lines = lines or [("d*", d, "", formula)]
-    elif len(asked.keys) > 1:
-        lines = [("d*", n, "", formula.subs(d, asked.dimensions[0]))]
-    for pattern, over, prefix, law in lines:
-        # A line has slope and intercept, a power times a number its exponent; a constant is both.
-        is_linear = law.is_polynomial(over) and Poly(law, over).degree() <= 1
-        only = ("level", "slope", "intercept") if is_linear else ()
-        factor, power = law.as_independent(over, as_Add=False)
-        base, exponent = (over, S.Zero) if power == 1 else power.as_base_exp()
-        if factor.is_positive and base == over and exponent.is_number:
-            only = (*only, "exponent")
-        if only:
-            yield Fit(pattern, over, law, only, prefix)
+    over = n if len(asked.dimensions) == 1 < len(asked.keys) else d
+    law = formula.subs({symbol: size for symbol, size in asked.places[0].items() if symbol != over})
+    quantity, curve = f"${in_line(asked.quantity)}$", {f"${in_line(law)}$": law}
+    linear: Literal["", "y"] = "" if all(law.subs(at).is_positive for at in asked.places) else "y"
+    yield Plot("answer", "d*", over, quantity, y=quantity, curves=curve, linear=linear)
+    if len(asked.places) == 1 or any(law.subs(at).is_zero for at in asked.places):
+        return
+    # A line has slope and intercept, a power times a number its exponent; a constant is both.
+    is_linear = law.is_polynomial(over) and Poly(law, over).degree() <= 1
+    only = ("level", "slope", "intercept") if is_linear else ()
+    factor, power = law.as_independent(over, as_Add=False)
+    base, exponent = (over, S.Zero) if power == 1 else power.as_base_exp()
+    if factor.is_positive and base == over and exponent.is_number:
+        only = (*only, "exponent")
+    if only:
+        yield Fit("d*", over, law, only)
 
 
 def _spread(asked: Question, at: dict[Any, int]) -> float:
@@ -293,55 +276,36 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
         return 1.0
 
 
-def _measured(
-    asked: Question, at: dict[Any, int], chosen: Settings, workers: Workers | int | None
-) -> Measured:
-    """Return the estimate at a place, from a sample that grows until its interval has the wanted width."""
-    threads = workers.count if isinstance(workers, Workers) else processors(workers)
-    alpha, tolerance, name = ErrorBudget(chosen.false_alarm).share(1), chosen.tolerance, _id(at)
+def _measured(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Callable[..., Any]) -> Measured:
+    """Return the estimate at a place, from a sample that is doubled until its interval is narrow enough."""
+    alpha, name = ErrorBudget(chosen.false_alarm).share(1), _id(at)
     check = checks.Check(name, asked.quantity, at, equals=S.Zero, laws=asked.laws)
     quantity, setting = measurable(check)
-    laws, values = dict(setting.laws), dict(setting.at)
-    cell, estimands = measurement(f"first-{name}", {name: quantity}, laws, values, tolerance=tolerance)
+    cell, estimands = measurement(
+        f"first-{name}", {name: quantity}, dict(setting.laws), dict(setting.at), tolerance=chosen.tolerance
+    )
     if cell.too_large:
         raise SettingsError(f"{asked.text}, {name}: {cell.too_large}: give smaller --dimensions or --keys")
     # Numbers that are not finite are refused in words.
     quietly = np.errstate(all="ignore")(partial(draw_chunk, cell))
-    drawn, measured, blocks = Drawn(), None, MIN_BLOCKS
-    most = max(MIN_BLOCKS, _MOST_DRAWS // cell.coordinates)
-    while measured is None or blocks > measured.blocks:
+    drawn, blocks = Drawn(), MIN_BLOCKS
+    while True:
         batches = -(-blocks // cell.batch_blocks)
         chunks = list(drawn.missing(NAME, chosen.seed, batches, cell.chunk_batches))
         try:
-            with threads_of(threads) as pool:
-                for chunk, sums in zip(chunks, pool.map(quietly, chunks), strict=True):
-                    drawn = drawn.then(chunk, sums, cell.chunk_batches)
+            for chunk, sums in zip(chunks, mapped(quietly, chunks), strict=True):
+                drawn = drawn.then(chunk, sums, cell.chunk_batches)
         except ValueError:
             where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
             raise ClaimError(
                 f"{asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
                 "less, such as a logarithm or a median, or give smaller --dimensions"
             ) from None
-        sample = drawn.total.sample(cell)
-        measured = estimands[name].measure(sample, alpha)
-        width = tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
-        goal = Goal(alpha, 0.5, measured.value, width)
-        needed = estimands[name].blocks_needed(goal, sample) if width else MIN_BLOCKS
-        # A small sample gives a rough idea only of how many blocks it takes.
-        blocks = min(needed or 2 * measured.blocks, most, 16 * measured.blocks)
-    return measured
-
-
-def _figure(asked: Question, findings: Any) -> Figure:
-    """Return the figure of an answer: estimates with their intervals, and a line through the predictions."""
-    over, other = (d, n) if len(asked.dimensions) > 1 or len(asked.keys) < 2 else (n, d)
-    (formula, _), quantity, layers = asked.compared, f"${in_line(asked.quantity)}$", []
-    measured = [(at, findings.checks[_id(at)]) for at in asked.places]
-    for value in dict.fromkeys(at.get(other) for at, _ in measured):
-        group: list[Check] = [check for at, check in measured if at.get(other) == value]
-        layers.append(figures.measured(group, over, "measured" if value is None else f"${other} = {value}$"))
-        if formula is not None:
-            label = f"${in_line(formula if value is None else formula.subs(other, value))}$"
-            layers.append(figures.expected(group, over, label))
-    linear = "" if all(check.estimate > 0 for _, check in measured) else "y"
-    return figures.figure("answer", quantity, *layers, x=over, y=quantity, linear=linear)
+        measured = estimands[name].measure(drawn.total.sample(cell), alpha)
+        low, high = measured.interval
+        deviation = measured.error * math.sqrt(measured.blocks)
+        is_narrow = high - low <= 2 * chosen.tolerance * max(abs(measured.value), deviation)
+        # Blocks that all agree tell nothing, however many there are.
+        if is_narrow or not deviation or 2 * measured.blocks * cell.coordinates > _MOST_DRAWS:
+            return measured
+        blocks = 2 * measured.blocks

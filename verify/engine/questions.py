@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
@@ -43,100 +42,21 @@ from verify.text.latex import plain as unformatted
 
 Made = TypeVar("Made")
 
-WIDTH = 80
 DIMENSIONS, KEYS = (4, 16, 64, 256), (16,)
 """Where a question is measured by default."""
 
-_LARGEST = 10**7
-_MOST_PLACES = 64
-_NO_POLYNOMIAL = (
-    "what is averaged is no polynomial of the components, so its mean does not follow from moments"
-)
-
-# --- laws by name ---
-
-_NAMED = {
+LAWS = {
     "normal": laws.NORMAL,
     "uniform": laws.UNIFORM,
+    "uniform(0, 1)": laws.UNIT_INTERVAL,
     "rademacher": laws.RADEMACHER,
     "laplace": laws.LAPLACE,
     "exponential": laws.EXPONENTIAL,
     "cauchy": laws.CAUCHY,
 }
-LAWS = (*_NAMED, "t(9)", "normal(0, 2)", "uniform(0, 1)")
-"""Examples of every way to write a law."""
+"""Laws of components by name, beside Student's: of mean 0 and variance 1, but for uniform(0, 1)."""
 
-_WRITTEN = re.compile(r"([a-z]+)\s*(?:\(([^()]*)\))?")
-_NUMBER = re.compile(r"\s*-?\d{1,12}(\.\d{1,12}|/[1-9]\d{0,11})?\s*")
-_MOST_DEGREES = 10**6
-
-
-def law_named(text: str, option: str = "--law") -> Distribution:
-    """Return a law that is written as ``uniform``, ``t(9)`` or ``normal(0, 2)``.
-
-    Without brackets it has mean 0 and variance 1. In brackets stand mean and standard deviation, of the
-    uniform law its two ends, of Student's law its degrees of freedom.
-
-    Raises:
-        SettingsError: there is none of this name, or its parameters do not fit; it names the ``option``.
-    """
-    written = _WRITTEN.fullmatch(text.strip().lower())
-    name, inside = written.groups() if written else (text, None)
-    if name not in (*_NAMED, "t"):
-        near = nearest(name, (*_NAMED, "t(9)"))
-        raise SettingsError(f"{option} {text}: no such law; {near} there are {', '.join(LAWS)}")
-    if inside is None and name != "t":
-        return _NAMED[name]
-    parts = (inside or "").split(",")
-    match name, [Fraction(part.strip()) for part in parts if _NUMBER.fullmatch(part)]:
-        case _, numbers if len(numbers) < len(parts):
-            pass
-        case "t", [degrees] if degrees.denominator == 1 and 3 <= degrees < _MOST_DEGREES:
-            return laws.student_t(int(degrees))
-        case "uniform", [low, high] if low < high:
-            return laws.UNIT_INTERVAL.moved(low, high - low)
-        case _, [mean, deviation] if deviation > 0 and name not in ("t", "uniform"):
-            return _NAMED[name].moved(mean, deviation)
-    wanted = {"t": "its degrees of freedom, from 3 on: t(9)", "uniform": "its ends in order: uniform(0, 1)"}
-    usual = f"its mean and its deviation, above 0: {name}(0, 2)"
-    raise SettingsError(f"{option} {text}: write in brackets {wanted.get(name, usual)}")
-
-
-def called(law: Distribution) -> str:
-    """Return the name of a law before "components": ``normal``, or ``uniform(0, 1)``."""
-    if law.base == "U(0,1)":
-        return f"uniform({law.loc}, {law.loc + law.scale})"
-    base = "exponential" if law.base == "centred exponential" else law.base
-    return base if law.loc == 0 and law.scale == 1 else f"{base}({law.loc}, {law.scale})"
-
-
-@lru_cache
-def assumed(law: Distribution, highest: int) -> Law:
-    """Return a law as an assumption on components: its moments up to an order.
-
-    Up to the fourth they are those of whatever law has them, more are those of the law by its name.
-
-    Raises:
-        NotDerived: it has not so many moments.
-    """
-    if highest >= len(law.base_moments):
-        raise NotDerived(f"{called(law)} components have no moment of order {len(law.base_moments)}")
-    raw = tuple(map(Rational, law.moments(highest)))
-    mean, variance = raw[1], raw[2] - raw[1] ** 2
-    if highest == 2 and (mean, variance) == (0, 1):
-        return UNIT
-    if highest == laws.HIGHEST and law == laws.NORMAL:
-        return NORMAL_LAW
-    if highest > 4:
-        kind = called(law).partition("(")[0] if law.base[:2] != "t(" else f"Student's {law.base}"
-        words = f"{kind} components of mean {mean} and variance {variance}"
-        return Law(words, raw, whole=highest == laws.HIGHEST)
-    parts = [f"mean {mean}", f"variance {variance}"]
-    parts += [f"{name} moment {value}" for name, value in zip(("third", "fourth"), raw[3:], strict=False)]
-    return Law(f"{', '.join(parts[:-1])} and {parts[-1]}", raw)
-
-
-# --- the question ---
+_LARGEST = 10**7
 
 
 @dataclass(frozen=True)
@@ -153,7 +73,7 @@ class Question:
     @property
     def components(self) -> str:
         """The laws of the components, in words."""
-        names = tuple(dict.fromkeys(map(called, self.laws.values())))
+        names = tuple(dict.fromkeys(map(_called, self.laws.values())))
         if len(names) == 1:
             return f"{names[0]} components"
         return f"{names[0]} components of queries and {names[1]} components of keys"
@@ -165,40 +85,24 @@ class Question:
         return tuple({d: size, **keys} for keys in many for size in self.dimensions)
 
     @cached_property
-    def _about(self) -> list[tuple[Claim, Chain]]:
-        """The chains of the catalogue that begin with an expression in the quantity, each with its claim."""
-        quantity = normalised(self.quantity)
-        pairs = [(claim, chain) for claim in catalogue().values() for chain in claim.derived().chains]
-        return [(claim, chain) for claim, chain in pairs if normalised(chain.start).has(quantity)]
-
-    @cached_property
-    def _known(self) -> list[tuple[Claim, Chain]]:
-        """The claims of the catalogue that derive the quantity under its laws and sizes, equations first."""
-        known = [
-            (claim, chain)
-            for claim, chain in self._about
-            if normalised(chain.start) == normalised(self.quantity)
-            and chain.relation in ("=", "≤", "≥", "<", ">")
-            and not chain.end.free_symbols - {d, n}
-            and not chain.end.has(E, Var, Quantile)
-            and _holds(chain, self.laws, self.places)
-        ]
-        # Of bounds, that of a claim's statement says most.
-        return sorted(known, key=lambda pair: (pair[1].relation != "=", bool(pair[1].name)))
-
-    @cached_property
-    def derivation(self) -> Derivation:
-        """Its derivation: by an equation of the catalogue, by moments, or by a bound of the catalogue.
+    def _derived(self) -> tuple[Derivation, Claim | None, tuple[str, ...]]:
+        """The derivation, the claim of the catalogue that has it, and the claims that speak of the quantity.
 
         Raises:
             SettingsError: it would be derived of laws with more moments than the question's have.
         """
-        by_claim = [Derivation((chain,)) for _, chain in self._known]
-        if by_claim and self._known[0][1].relation == "=":
-            return by_claim[0]
-        # An equation by moments says more than a bound of the catalogue.
+        quantity, near = normalised(self.quantity), dict[str, None]()
+        for claim in catalogue().values():
+            for chain in claim.derived().chains:
+                start, end = normalised(chain.start), chain.end
+                is_formula = chain.relation == "=" and not end.free_symbols - {d, n}
+                is_same = is_formula and start == quantity and not end.has(E, Var, Quantile)
+                if is_same and _holds(chain, self.laws, self.places):
+                    return Derivation((chain,)), claim, ()
+                if start.has(quantity):
+                    near[claim.id] = None
         try:
-            return Derivation((self.by_moments(partial(derive, self.quantity)),))
+            return Derivation((self.by_moments(partial(derive, self.quantity)),)), None, ()
         except NotDerived as error:
             missing = str(error)
         # What normal components have and these lack is a matter of their moments.
@@ -208,13 +112,8 @@ class Question:
                 f"{self.text} does not exist, or cannot be derived, for {self.components}: {missing}; "
                 "take a law with more moments"
             )
-        return by_claim[0] if by_claim else Derivation((), _NO_POLYNOMIAL)
-
-    @property
-    def claim(self) -> Claim | None:
-        """The claim of the catalogue whose derivation it is, None where that is made for the question."""
-        main = self.derivation.main
-        return next((claim for claim, chain in self._known if chain is main), None)
+        why = "what is averaged is no polynomial of the components, so its mean does not follow from moments"
+        return Derivation((), why), None, tuple(near)
 
     def by_moments(self, made: Callable[[dict[Any, Law]], Made]) -> Made:
         """Return the result of ``made`` for laws with as few moments as it takes.
@@ -232,35 +131,39 @@ class Question:
         raise problem
 
     @property
+    def derivation(self) -> Derivation:
+        """Its derivation: by an equation of the catalogue, or by moments."""
+        return self._derived[0]
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim of the catalogue whose derivation it is, None where that is made for the question."""
+        return self._derived[1]
+
+    @property
     def formula(self) -> Expr | None:
-        """The derived value of the quantity, or its bound; None where nothing is derived."""
+        """The derived value of the quantity; None where nothing is derived."""
         return self.derivation.end if self.derivation.main else None
 
     @property
-    def relation(self) -> str:
-        """How the quantity stands to its formula: ``=``, ``≤`` or ``≥``."""
-        relation = self.derivation.main.relation if self.derivation.main else "="
-        return {"<": "≤", ">": "≥"}.get(relation, relation)
+    def compared(self) -> Any:
+        """The formula that is decided: the asker's, or else the derived."""
+        return self.formula if self.against is None else self.against
 
-    @property
-    def compared(self) -> tuple[Any, str]:
-        """The formula that is decided, the asker's or the derived, and how the quantity stands to it."""
-        return (self.formula, self.relation) if self.against is None else (self.against, "=")
-
-    def stated(self, formula: Any, relation: str) -> Expr:
-        """Return the statement that the quantity stands to a formula in a relation; itself without one."""
-        return self.quantity if formula is None else Related(self.quantity, Symbol(relation), formula)
+    def equal_to(self, formula: Any) -> Expr:
+        """Return the statement that the quantity equals a formula; itself without one."""
+        return self.quantity if formula is None else Related(self.quantity, Symbol("="), formula)
 
     def sentences(self, written: Callable[[Any], str]) -> list[str]:
         """Return what is derived, the formula to be decided, and the claim that answers, in sentences."""
         said = [f"Nothing is derived: {self.derivation.nothing}."]
-        if near := dict.fromkeys(claim.id for claim, _ in self._about):
+        if near := self._derived[2]:
             said.append(f"Claims that speak of it: {', '.join(near)}.")
         if self.formula is not None:
             sizes = " and ".join(written(size) for size in (d, n) if self.formula.has(size)) or "size"
-            said = [f"Derived for every {sizes}: {written(self.stated(self.formula, self.relation))}"]
+            said = [f"Derived for every {sizes}: {written(self.equal_to(self.formula))}"]
         if self.against is not None:
-            said.append(f"Formula to be decided: {written(self.stated(self.against, '='))}")
+            said.append(f"Formula to be decided: {written(self.equal_to(self.against))}")
         if self.claim:
             said.append(f"By the claim {self.claim.id}: {self.claim.title}.")
         return said
@@ -270,7 +173,6 @@ def question(
     text: str,
     *,
     law: str = "normal",
-    query_law: str | None = None,
     key_law: str | None = None,
     dimensions: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
@@ -285,32 +187,71 @@ def question(
     # In the order in which a reader would correct them: the expression, the laws, the sizes.
     quantity = parse(text)
     formula = None if against is None else parse_formula(against)
-    given = {q: (query_law, "--query-law"), k: (key_law, "--key-law")}
-    by_family = {
-        family: law_named(law, "--law") if own is None else law_named(own, option)
-        for family, (own, option) in given.items()
-    }
+    usual = law_named(law, "--law")
+    given = {q: usual, k: usual if key_law is None else law_named(key_law, "--key-law")}
     # A law of what does not stand in the quantity would be one of nothing that is drawn.
-    by_family = {family: by_family[family] for family in by_family if family in families_of(quantity)}
+    given = {family: given[family] for family in given if family in families_of(quantity)}
     over_keys = quantity.has(n, *BINDERS) or (formula is not None and formula.has(n))
     if keys and not over_keys:
         raise SettingsError(
             f"--keys: nothing in {plain(quantity)} depends on how many keys there are; leave it out"
         )
-    sizes = _sizes("--dimensions", dimensions, DIMENSIONS)
-    many = _sizes("--keys", keys, KEYS) if over_keys else ()
-    if len(sizes) * max(1, len(many)) > _MOST_PLACES:
-        raise SettingsError(f"--dimensions: more than {_MOST_PLACES} combinations with --keys; give fewer")
-    return Question(text, quantity, by_family, sizes, many, formula)
+    places = {"--dimensions": sorted(set(DIMENSIONS if dimensions is None else dimensions))}
+    places["--keys"] = sorted(set(KEYS if keys is None else keys))
+    for option, sizes in places.items():
+        if wrong := [size for size in sizes if not 1 <= size <= _LARGEST]:
+            raise SettingsError(f"{option} {wrong[0]}: give whole numbers from 1 to {_LARGEST:,}")
+        if not sizes:
+            raise SettingsError(f"{option}: give at least one number")
+    many = tuple(places["--keys"]) if over_keys else ()
+    return Question(text, quantity, given, tuple(places["--dimensions"]), many, formula)
 
 
-def _sizes(option: str, given: Sequence[int] | None, usual: tuple[int, ...]) -> tuple[int, ...]:
-    sizes = usual if given is None else tuple(sorted(set(given)))
-    if not sizes:
-        raise SettingsError(f"{option}: give at least one number")
-    if wrong := [size for size in sizes if not 1 <= size <= _LARGEST]:
-        raise SettingsError(f"{option} {wrong[0]}: give whole numbers from 1 to {_LARGEST:,}")
-    return sizes
+def law_named(text: str, option: str = "--law") -> Distribution:
+    """Return the law of this name: one of `LAWS`, or Student's with degrees of freedom, ``t(9)``.
+
+    Raises:
+        SettingsError: there is none of this name; it names the ``option``.
+    """
+    name = re.sub(r"\s+", "", text).lower().replace(",", ", ")
+    student = re.fullmatch(r"t\((\d{1,6})\)", name)
+    if student and int(student[1]) >= 3:  # with fewer there is no variance
+        return laws.student_t(int(student[1]))
+    if name not in LAWS:
+        known = f"there are {', '.join(LAWS)}, and Student's from t(3) on"
+        raise SettingsError(f"{option} {text}: no such law; {nearest(name, LAWS)} {known}".replace("  ", " "))
+    return LAWS[name]
+
+
+def _called(law: Distribution) -> str:
+    """Return the name of a law before "components"."""
+    return {known: name for name, known in LAWS.items()}.get(law, law.base)
+
+
+@lru_cache
+def assumed(law: Distribution, highest: int) -> Law:
+    """Return a law as an assumption on components: its moments up to an order.
+
+    Up to the fourth they are those of whatever law has them, more are those of the law by its name.
+
+    Raises:
+        NotDerived: it has not so many moments.
+    """
+    if highest >= len(law.base_moments):
+        raise NotDerived(f"{_called(law)} components have no moment of order {len(law.base_moments)}")
+    raw = tuple(map(Rational, law.moments(highest)))
+    mean, variance = raw[1], raw[2] - raw[1] ** 2
+    if highest == 2 and (mean, variance) == (0, 1):
+        return UNIT
+    if highest == laws.HIGHEST and law == laws.NORMAL:
+        return NORMAL_LAW
+    if highest > 4:
+        kind = f"Student's {law.base}" if law.base[:2] == "t(" else _called(law).partition("(")[0]
+        words = f"{kind} components of mean {mean} and variance {variance}"
+        return Law(words, raw, whole=highest == laws.HIGHEST)
+    parts = [f"mean {mean}", f"variance {variance}"]
+    parts += [f"{name} moment {value}" for name, value in zip(("third", "fourth"), raw[3:], strict=False)]
+    return Law(f"{', '.join(parts[:-1])} and {parts[-1]}", raw)
 
 
 def _holds(chain: Chain, drawn: Mapping[Family, Distribution], places: Sequence[Mapping[Any, int]]) -> bool:
@@ -328,23 +269,30 @@ def _holds(chain: Chain, drawn: Mapping[Family, Distribution], places: Sequence[
     return True
 
 
-def chain_text(chain: Chain, width: int | None = WIDTH) -> str:
-    """Return a chain as text: its start, and each line behind its sign, with its reason below.
+def derivation_text(derivation: Derivation, width: int, assumed: Sequence[str] = ()) -> list[str]:
+    """Return what is assumed, and each chain with what checks and trials say of its lines, as blocks of text.
 
-    Without a ``width``, lines are not broken.
+    ``assumed`` is what its claim assumes besides.
     """
     wrapped = partial(
-        textwrap.fill, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
+        textwrap.fill, width=width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
     )
-
-    def beside(head: str, text: str) -> str:
-        return head + text if width is None else wrapped(text, width, initial_indent=head)
-
-    lines = [beside("    ", plain(chain.start))]
-    for checked in chain.checked:
-        line = checked.line
-        tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
-        ending = f"✗ {checked.problem}" if checked.problem else f"✓ {unformatted(line.check.words)}, {tried}"
-        lines.append(beside(f"  {line.relation} ", plain(line.expression)))
-        lines.append(beside("      ", f"{unformatted(line.because)} ({ending})"))
-    return "\n".join(lines)
+    blocks = []
+    if stated := [*(derivation.main.assumptions if derivation.main else ()), *assumed]:
+        items = (wrapped(unformatted(text), initial_indent="  - ") for text in stated)
+        blocks.append("\n".join(["Assumptions", *items]))
+    for chain in derivation.chains:
+        head = f"Derivation: {unformatted(chain.title)}" if chain.title else "Derivation"
+        if chain.defines:
+            head += f"\n  Definition: {unformatted(chain.defines)}"
+        lines = [head, "", wrapped(plain(chain.start), initial_indent="    ")]
+        for checked in chain.checked:
+            line = checked.line
+            tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
+            ending = f"✓ {unformatted(line.check.words)}, {tried}"
+            if checked.problem:
+                ending = f"✗ {checked.problem}"
+            lines.append(wrapped(plain(line.expression), initial_indent=f"  {line.relation} "))
+            lines.append(wrapped(f"{unformatted(line.because)} ({ending})", initial_indent=" " * 6))
+        blocks.append("\n".join(lines))
+    return blocks
