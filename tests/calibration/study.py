@@ -24,13 +24,12 @@ from tests.strategies import DISTRIBUTIONS
 from verify.engine.measure import measure
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
-from verify.montecarlo import groups
-from verify.montecarlo.blocks import Sample
-from verify.montecarlo.cells import Cell
+from verify.montecarlo import intervals
+from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Distribution, stream
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Smooth
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
-from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
+from verify.montecarlo.intervals import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
 from verify.montecarlo.quantities import measurement
 from verify.symbolic import vocabulary
@@ -146,12 +145,12 @@ def grouped(job: tuple[Distribution, int]) -> Counted:
     level = 1e-3
     cell, estimand, _ = _small_cell(distribution, 1, 1)
     (pilot,) = repetitions(cell, 1, 1 << 16)
-    blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.at(pilot.outputs)[1]), level)
+    blocks = 2 * intervals.blocks_for_groups(Linearised(pilot, estimand.at(pilot.outputs)[1]), level)
     truth = truth_of(1, distribution)
     given = missed = 0
     for sample in repetitions(cell, count, blocks):
         value, slope = estimand.at(sample.outputs)
-        ends = groups.interval(Linearised(sample, slope), level)
+        ends = intervals.of_groups(Linearised(sample, slope), level)
         if ends is not None:
             given += 1
             missed += not ends[0] <= truth - value <= ends[1]

@@ -18,7 +18,7 @@ from verify.engine.measure import Samples, measure
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Estimand, Measured, Smooth
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Prediction

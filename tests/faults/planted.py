@@ -24,7 +24,7 @@ from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.montecarlo import softmax
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Exact, Experiment
 from verify.spec import arrays, loops

@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Sampling
-from verify.montecarlo.blocks import GROUPS, Chunk, Drawn, Outputs, Request, Sample, Sums, draw_chunk
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import GROUPS, Cell, Chunk, draw_chunk, Drawn, Outputs, Request, Sample, Sums
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.estimands import Estimand, Smooth
 from verify.montecarlo.quantities import measurement

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.montecarlo.samples import draw, sample_of, score_variance
 from tests.strategies import examples
-from verify.montecarlo.blocks import Chunk, Drawn, Sample, Sums, sums_of
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sample, Sums, sums_of
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
 from verify.montecarlo.quantities import measurement
 from verify.symbolic.vocabulary import Dot, E, Family, a, b, d, m

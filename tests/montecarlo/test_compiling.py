@@ -14,7 +14,7 @@ from scipy import special
 
 from tests.montecarlo.samples import generator
 from verify.errors import ClaimError
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.compiling import Column, moments_of_scores
 from verify.montecarlo.distributions import NORMAL, Array
 from verify.symbolic.vocabulary import Dot, Entropy, Family, Index, Indicator, Largest, LogSumExp

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tests.montecarlo.samples import at_least, component, sample_of, variance
-from verify.montecarlo import groups
+from verify.montecarlo import intervals
 from verify.montecarlo.blocks import GROUPS
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS
-from verify.montecarlo.groups import Linearised
+from verify.montecarlo.intervals import Linearised
 
 HEAVY: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
     "exponential": (lambda rng, n: rng.exponential(size=n), 1.0),
@@ -38,11 +38,11 @@ def missed(name: str, count: int, alpha: float, times: int = 1) -> tuple[int, in
     """
     draw, truth = HEAVY[name]
     rng = np.random.default_rng([20170612, len(name)])
-    blocks = times * groups.blocks_needed(linear(draw(rng, 1 << 16)), alpha)
+    blocks = times * intervals.blocks_for_groups(linear(draw(rng, 1 << 16)), alpha)
     given = outside = 0
     for _ in range(count):
         blocks_drawn = draw(rng, blocks)
-        ends = groups.interval(linear(blocks_drawn), alpha)
+        ends = intervals.of_groups(linear(blocks_drawn), alpha)
         if ends is not None:
             given += 1
             outside += not ends[0] <= truth - blocks_drawn.mean() <= ends[1]
@@ -78,11 +78,11 @@ def test_an_interval_of_groups_is_as_narrow_as_planned(size: float, name: str) -
     rng = np.random.default_rng(16)
     pilot = linear(draw(rng, 1024))
     width = size * math.sqrt(pilot.variance)
-    blocks = groups.blocks_within(pilot, 6e-7, 0.05, width)
+    blocks = intervals.groups_within(pilot, 6e-7, 0.05, width)
     inside = 0
     for _ in range(40):
         values = draw(rng, blocks)
-        ends = groups.interval(linear(values), 6e-7)
+        ends = intervals.of_groups(linear(values), 6e-7)
         if ends is not None:
             low, high = (float(values.mean()) + end for end in ends)
             inside += truth - width <= low <= high <= truth + width
@@ -97,7 +97,7 @@ def test_an_interval_of_groups_takes_over_where_skewness_is_too_large() -> None:
     assert (of_skewed.basis, of_even.basis) == (OF_GROUPS, "")
     assert not of_skewed.doubt
     assert of_skewed.interval[0] < math.exp(0.5) < of_skewed.interval[1]
-    ends = groups.interval(linear(skewed[:, 0]), 6e-7)
+    ends = intervals.of_groups(linear(skewed[:, 0]), 6e-7)
     assert ends is not None
     assert of_skewed.interval == pytest.approx([of_skewed.value + end for end in ends])
 
@@ -107,7 +107,7 @@ def test_an_interval_of_groups_takes_over_where_skewness_is_too_large() -> None:
 def test_too_small_a_variance_is_found(wrong: float, blocks: int) -> None:
     """A variance ten and more times too small is found in at least nine of ten samples, at any size."""
     rng = np.random.default_rng(11)
-    says = [groups.contradiction(linear(rng.normal(size=blocks)), (wrong, wrong)) for _ in range(50)]
+    says = [intervals.contradiction(linear(rng.normal(size=blocks)), (wrong, wrong)) for _ in range(50)]
     assert sum(map(bool, says)) >= 45
     assert "derived block variance or the sampler is wrong" in max(says)
 
@@ -117,7 +117,7 @@ def test_too_large_a_variance_is_found(wrong: float) -> None:
     """A variance ten and more times too large is found in a sample of a thousand blocks."""
     rng = np.random.default_rng(12)
     drawn = [linear(rng.exponential(size=4096)) for _ in range(20)]
-    assert all(groups.contradiction(blocks, (wrong, wrong)) for blocks in drawn)
+    assert all(intervals.contradiction(blocks, (wrong, wrong)) for blocks in drawn)
 
 
 def test_a_contradiction_casts_doubt_on_the_estimate() -> None:

@@ -15,8 +15,7 @@ from scipy import stats
 
 from tests.montecarlo.samples import draw
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Sample
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import CAUCHY, LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
 from verify.montecarlo.distributions import Array

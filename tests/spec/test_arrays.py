@@ -11,7 +11,7 @@ from scipy import special
 from sympy import Le, Symbol
 
 from tests.strategies import examples
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL, Array
 from verify.spec import NORMAL_ROWS, Chain, Column, E, Line, LineCheck, Named, Softmax, a, algebra, at_most, e
 from verify.spec import j, m, moments, n, over_keys, s, score, v

@@ -18,8 +18,7 @@ from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, ends_of, tenable
 from verify.evidence.words import cell_text
-from verify.montecarlo.blocks import Request, Sample, Sums
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,

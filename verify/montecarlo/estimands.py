@@ -10,11 +10,10 @@ import numpy as np
 import scipy
 import sympy
 
-from verify.montecarlo import groups, intervals
+from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Outputs, Sample
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.groups import Linearised
-from verify.montecarlo.intervals import Interval
+from verify.montecarlo.intervals import Interval, Linearised
 
 MIN_BLOCKS = 128
 """Fewer blocks than this are never judged: the block mean must be close to normal in its far tails."""
@@ -125,13 +124,13 @@ class Smooth:
         scored = intervals.scored(value, self.block_variance, sample.blocks, z, positive=positive)
         interval = min(sampled[0], scored[0]), max(sampled[1], scored[1])
         least, most = sorted(self._of_block(end) for end in interval)
-        doubt = groups.contradiction(linear, (least, most))
+        doubt = intervals.contradiction(linear, (least, most))
         if doubt:
             # The slope is that at the sample's means: by its own error it may change a block's deviation.
             steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
             slopes = [self.at(sample.named(sample.mean + step))[1] for step in steps]
             turned = [Linearised(sample, other - slope).variance for other in slopes]
-            doubt = groups.contradiction(linear, (least, most), math.sqrt(max(turned)))
+            doubt = intervals.contradiction(linear, (least, most), math.sqrt(max(turned)))
         model = math.sqrt(self._of_block(value) / sample.blocks)
         return replace(plain, interval=interval, model_error=model, doubt=doubt)
 
@@ -151,9 +150,9 @@ class Smooth:
         usual = replace(plain, interval=ends, skewness=skewness / math.sqrt(plain.blocks))
         if intervals.is_reliable(usual.skewness, alpha):
             return usual
-        wider = groups.interval(linear, alpha)
+        wider = intervals.of_groups(linear, alpha)
         if wider is None:
-            return replace(usual, doubt=too_skewed(groups.blocks_needed(linear, alpha)))
+            return replace(usual, doubt=too_skewed(intervals.blocks_for_groups(linear, alpha)))
         ends = (plain.value + wider[0], plain.value + wider[1])
         return replace(usual, interval=ends, basis=OF_GROUPS)
 
@@ -181,7 +180,7 @@ class Smooth:
         for_skewness = math.ceil(1.25 * intervals.least_blocks(linear.skewness, goal.alpha))
         if for_skewness <= for_width:
             return for_width
-        for_groups = groups.blocks_within(linear, goal.alpha, goal.miss, width)
+        for_groups = intervals.groups_within(linear, goal.alpha, goal.miss, width)
         # Where the tails are so heavy that even this many are not reliable, undecided is the honest end.
         return max(for_width, min(for_skewness, for_groups, SKEWNESS_CAP * for_width))
 

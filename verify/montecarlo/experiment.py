@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from verify.montecarlo import intervals
-from verify.montecarlo.cells import Cell, Settings
+from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import Estimand, Measured, too_skewed
 

@@ -1,17 +1,22 @@
 """Intervals for a function of block means that hold at the very small levels of a shared budget.
 
-Every interval is (lower, upper) with false-exclusion rate at most ``alpha`` in total.
+Every interval is (lower, upper) with false-exclusion rate at most ``alpha`` in total. Where blocks are so
+skewed that the usual ones do not hold, the means of groups of blocks give another. Their scatter also tests
+a derived block variance.
 """
 
 import math
-from functools import cache
+import sys
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 import scipy
 
-Interval = tuple[float, float]
+from verify.montecarlo.blocks import GROUPS, Sample
+from verify.montecarlo.distributions import Array
 
-_TINY = 1e-300
+Interval = tuple[float, float]
 
 SKEWNESS_LIMIT = 0.6
 """Above this value of |γ|z³/3, γ the skewness of the estimate, the correction itself is not trusted.
@@ -109,7 +114,7 @@ def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:
         def excess(other: float) -> float:
             return divergence(mean, other) - allowed
 
-        return float(scipy.optimize.brentq(excess, _TINY, mean, xtol=1e-12)) if excess(_TINY) > 0 else 0.0
+        return float(scipy.optimize.brentq(excess, 1e-300, mean, xtol=1e-12)) if excess(1e-300) > 0 else 0.0
 
     return lower(value), 1 - lower(1 - value)
 
@@ -138,3 +143,179 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
         return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9, rtol=1e-12))
 
     return bound(1 - alpha / 2), bound(alpha / 2)
+
+
+FALSE_CONTRADICTION = 1e-6
+"""Probability at most with which a right block variance is said to be contradicted, at one look."""
+
+# Groups whose means are put in order: two of those that blocks are dealt to, together.
+_COMPARED = GROUPS // 2
+# A mean of B numbers z is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³.
+_NORMAL_BY, _AND_BY = 0.33554, 0.415
+
+_UNDERRATED = 2.0  # true over sampled deviation at most, in an interval of group means
+_ROUGH = 1.5  # how many times the blocks are planned that a pilot's skewness asks for, which is rough
+
+# Factor over the sampled block variance from which on a derived variance is contradicted as too large.
+_GROSS = 4.0
+# Every distribution of skewness γ has a kurtosis of at least γ² + 1; this multiple of it is allowed for.
+_KURTOSIS_PER_SKEWNESS = 4.0
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """A sample's blocks reduced to one number each: their statistics times ``slope``."""
+
+    sample: Sample
+    slope: Array
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of one block.
+
+        Raises:
+            ValueError: it is not finite.
+        """
+        variance = float(self.slope @ self.sample.covariance @ self.slope)
+        if not math.isfinite(variance):
+            raise ValueError("a block's variance is not finite: what is measured is too large")
+        return max(0.0, variance)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return math.sqrt(self.variance / self.sample.blocks)
+
+    @cached_property
+    def skewness(self) -> float:
+        """The skewness of one block; 0 where blocks do not differ."""
+        third = float(np.einsum("ijk,i,j,k->", self.sample.third, *3 * (self.slope,)))
+        return third / self.variance**1.5 if self.variance > 0 else 0.0
+
+    @property
+    def kurtosis_provided(self) -> float:
+        """The kurtosis of a block that is provided for, several times the least that its skewness allows."""
+        return _KURTOSIS_PER_SKEWNESS * (self.skewness**2 + 1)
+
+    @property
+    def groups(self) -> Array:
+        """The groups' means, less the mean of all; none where not every group has a block."""
+        return (self.sample.groups - self.sample.mean) @ self.slope
+
+
+def blocks_for_groups(linear: Linearised, alpha: float) -> int:
+    """Return the blocks from which on the interval of group means holds at ``alpha``."""
+    exponent = (1 - _UNDERRATED**-2) ** 2 / (2 * linear.kurtosis_provided)
+    return max(GROUPS, math.ceil(math.log(2 / alpha) / exponent))
+
+
+def groups_within(linear: Linearised, alpha: float, miss: float, width: float) -> int:
+    """Return the blocks of which the interval of group means lies within ``width`` but for chance ``miss``.
+
+    ``linear`` is a pilot sample, as rough as that is.
+    """
+    # By order: where the mean of each rank lies (Blom's levels), with its scatter, in standard deviations.
+    chances = _chances(alpha)
+    levels = (np.arange(1, len(chances) + 1) - 0.375) / (_COMPARED + 0.25)
+    ends = scipy.special.ndtri(levels)
+    scatter = np.sqrt(2 * math.pi * levels * (1 - levels)) * np.exp(ends**2 / 2)
+    by_order = -ends * math.sqrt(_COMPARED) - scatter * scipy.special.ndtri(miss / 2)
+    room = np.maximum(0.5 - chances, 1e-9)
+    for_normality = _ROUGH * _COMPARED * (_abnormality(linear) / room) ** 2
+    # By the median, which asks for no normality but for two deviations more.
+    median = max(rank_below(0.5, alpha), 1) - 1
+    deviations = np.append(by_order, by_order[median] + _UNDERRATED * math.sqrt(_COMPARED))
+    least = np.append(for_normality, blocks_for_groups(linear, alpha))
+    blocks = np.maximum(linear.variance * (deviations / width) ** 2, least)
+    return math.ceil(min(float(np.min(blocks)), sys.maxsize))
+
+
+def of_groups(linear: Linearised, alpha: float) -> Interval | None:
+    """Return the interval of the blocks' mean, less the estimate, whatever their skewness; None if too few.
+
+    Its ends are order statistics of the groups' means. These lie below the mean of a block with probability
+    ½, but for the distance of a group's mean from a normal law, and as often above it; so the ends enclose it
+    at ``alpha``/2. Where groups are too small for that distance to be small, order statistics enclose the
+    median of group means, which lies within a standard deviation of their mean. Twice the sampled
+    deviation is allowed for it, too little with probability ``alpha``/2 at most. Both hold for every
+    kurtosis up to ``kurtosis_provided``.
+
+    Source: L. Devroye, M. Lerasle, G. Lugosi and R. Oliveira, Sub-Gaussian mean estimators, Ann. Stat. 44
+    (2016), 2695-2725, for groups; I. Shevtsova, On the absolute constants in the Berry-Esseen type
+    inequalities for identically distributed summands, arXiv:1111.6554 (2011), for the distance; H. Hotelling
+    and L. Solomons, The limits of a measure of skewness, Ann. Math. Stat. 3 (1932), 141-142, for the median.
+    """
+    if not linear.groups.size or linear.sample.blocks < blocks_for_groups(linear, alpha):
+        return None
+    size = 2 * (linear.sample.blocks // GROUPS)
+    # Order statistics of the mean itself; where groups are too small for them, of the median, which is wider.
+    rank, beyond = rank_below(0.5 - _abnormality(linear) / math.sqrt(size), alpha), 0.0
+    if rank == 0:
+        rank, beyond = rank_below(0.5, alpha), _UNDERRATED * math.sqrt(linear.variance / size)
+    if rank == 0:
+        return None
+    # Two groups each are put together. The first groups may have a block more than the last.
+    sizes = (linear.sample.blocks + np.arange(GROUPS)[::-1]) // GROUPS
+    sums = (linear.groups * sizes).reshape(2, -1).sum(axis=0)
+    means = np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
+    low, high = means[rank - 1] - beyond, means[-rank] + beyond
+    return min(0.0, float(low)), max(0.0, float(high))
+
+
+def _abnormality(linear: Linearised) -> float:
+    """Return how far a mean of blocks is from a normal law, times the root of the number of blocks.
+
+    By Lyapunov's inequality E|z|³ is at most the root of the kurtosis.
+    """
+    return _NORMAL_BY * (math.sqrt(linear.kurtosis_provided) + _AND_BY)
+
+
+def rank_below(chance: float, alpha: float) -> int:
+    """Return the rank of the group's mean that lies beyond a point with probability ``alpha``/4 at most.
+
+    Of a point below which a group's mean lies with at least this ``chance``; 0 if there is none.
+    """
+    return int(np.searchsorted(_chances(alpha), chance, side="right"))
+
+
+@cache
+def _chances(alpha: float) -> Array:
+    """Return for every rank up to the middle the chance that a group's mean must have to lie below a point.
+
+    With it, fewer means than the rank lie there with probability ``alpha``/4.
+    """
+    ranks = np.arange(1, _COMPARED // 2 + 1)
+    chances = 1 - scipy.special.betaincinv(_COMPARED - ranks + 1, ranks, alpha / 4)
+    return np.asarray(chances, np.float64)
+
+
+def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> str:
+    """Return how the sample contradicts the ``derived`` variance of a block, nothing where it does not.
+
+    ``derived`` are its least and largest value over the interval of the estimate; ``bend`` is the block
+    deviation that the error of the slope may make or hide. Too small a variance shows in groups far out: at
+    most one in nine lies three deviations off, whatever the distribution (Chebyshev). Too large a variance
+    shows in the sampled variance, for kurtoses up to ``kurtosis_provided``. A right variance is contradicted
+    with probability ``FALSE_CONTRADICTION`` at most in either way.
+
+    Source: A. Maurer, A bound on the deviation probability for sums of non-negative random variables, J.
+    Inequal. Pure Appl. Math. 4 (2003), 15, here of the squared deviations, for too large a variance.
+    """
+    least, most = derived
+    distances = np.abs(linear.groups) * math.sqrt(linear.sample.blocks // GROUPS)
+    far = int(np.count_nonzero(distances > 3 * (math.sqrt(most) + bend)))
+    too_small = far > 0 and scipy.special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION
+    sampled, too_large = math.sqrt(linear.variance) + bend, False
+    if sampled**2 * _GROSS < least:
+        # By Maurer, the sampled variance is such a share of the true one, or less, with this probability.
+        share = sampled**2 / least
+        chance = math.exp(-linear.sample.blocks * (1 - share) ** 2 / (2 * linear.kurtosis_provided))
+        too_large = chance < FALSE_CONTRADICTION
+    # In one line for either: which of the two is at fault, draws cannot tell.
+    if too_small or too_large:
+        times = f"{linear.variance / most:.2g}" if most else "infinitely many"
+        return (
+            f"the blocks' sampled variance is {times} times the derived one: the derived block variance "
+            "or the sampler is wrong; more blocks will not help"
+        )
+    return ""

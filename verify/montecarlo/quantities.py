@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 from verify.errors import ClaimError
-from verify.montecarlo.cells import PIECE, Cell, Settings
+from verify.montecarlo.blocks import PIECE, Cell, Settings
 from verify.montecarlo.compiling import Column, Compiler, Program
 from verify.montecarlo.distributions import Distribution, stream
 from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, Smooth

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 from verify.errors import ClaimError, nearest, unknown
 from verify.evidence import SLUG, USER, Assumption, Check, Fact, Figure, Reference
 from verify.files.names import shipped_table
-from verify.montecarlo.blocks import Sample
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.experiment import Experiment
 from verify.spec import figures as drawing
 from verify.spec.checks import Fit, Item, Plot

@@ -17,7 +17,7 @@ from sympy import Expr, S, diff, log, simplify, sympify
 
 from verify.errors import ClaimError
 from verify.evidence.words import cell_text
-from verify.montecarlo.cells import Cell
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Model, Prediction, Quantity
 from verify.montecarlo.experiment import Target, Tolerance, WeightedFit, Fit as FittedCoefficient
