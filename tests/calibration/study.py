@@ -29,7 +29,7 @@ from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Distribution, stream
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Smooth
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
-from verify.montecarlo.intervals import FALSE_CONTRADICTION, Linearised
+from verify.montecarlo.intervals import Linearised
 from verify.montecarlo.intervals import least_blocks
 from verify.montecarlo.quantities import measurement
 from verify.symbolic import vocabulary
@@ -159,17 +159,6 @@ def grouped(job: tuple[Distribution, int]) -> Counted:
     return counted(what, given, missed, level, setting)
 
 
-def contradicted(count: int) -> Counted:
-    """Return how often small samples of all distributions are said to contradict a right block variance."""
-    trials = events = 0
-    for distribution in DISTRIBUTIONS:
-        for d, side in ((1, 1), (1, 8), (16, 4)):
-            cell, estimand, blocks = _small_cell(distribution, d, side)
-            events += sum(bool(estimand.measure(s, 6e-7).doubt) for s in repetitions(cell, count, blocks))
-            trials += count
-    return counted("a right block variance is said to be contradicted", trials, events, FALSE_CONTRADICTION)
-
-
 def peeking(count: int) -> Counted:
     """Return how often any of the looks, each at its share, excludes a true value."""
     rate = 0.05
@@ -290,9 +279,9 @@ def study(scale: float) -> list[Counted]:
         whole, judged = pool.map(whole_runs, seeds), pool.map(runs, seeds)
         skewed = pool.map(corrected, [(law, many // 4) for law in laws])
         spread = pool.map(grouped, [(law, max(few // 8, 40)) for law in laws])
-        doubted, looked = pool.submit(contradicted, few), pool.submit(peeking, few)
+        looked = pool.submit(peeking, few)
         rows = [row for rows in (*covered, *fitted) for row in rows]
-        rows += [*skewed, *spread, doubted.result(), looked.result()]
+        rows += [*skewed, *spread, looked.result()]
         alarmed = sum(whole)
         checks, alarms, decided, missed = (sum(column) for column in zip(*judged, strict=True))
     share, spent, at_least = 0.5 / PLACES, RUN_RATE * RUN_CHECKS / PLACES, partial(counted, at_least=True)

@@ -21,9 +21,6 @@ MIN_BLOCKS = 128
 SKEWNESS_CAP = 32
 """Skewness may raise a planned sample by this factor and no further; the looks by as much again."""
 
-BEND = 6.0
-"""Standard errors of a statistic over which a slope may change before its error counts."""
-
 ALL_AGREE = "all blocks agree, so a rare event may have been missed; only more blocks would tell"
 """Why a mean without a derived block variance is in doubt."""
 
@@ -123,16 +120,8 @@ class Smooth:
         sampled = intervals.studentised(value, linear.error, quantile, positive=positive)
         scored = intervals.scored(value, self.block_variance, sample.blocks, z, positive=positive)
         interval = min(sampled[0], scored[0]), max(sampled[1], scored[1])
-        least, most = sorted(self._of_block(end) for end in interval)
-        doubt = intervals.contradiction(linear, (least, most))
-        if doubt:
-            # The slope is that at the sample's means: by its own error it may change a block's deviation.
-            steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
-            slopes = [self.at(sample.named(sample.mean + step))[1] for step in steps]
-            turned = [Linearised(sample, other - slope).variance for other in slopes]
-            doubt = intervals.contradiction(linear, (least, most), math.sqrt(max(turned)))
         model = math.sqrt(self._of_block(value) / sample.blocks)
-        return replace(plain, interval=interval, model_error=model, doubt=doubt)
+        return replace(plain, interval=interval, model_error=model)
 
     def _of_block(self, value: float) -> float:
         """Return the derived variance of a block where the quantity is ``value``."""

@@ -1,8 +1,7 @@
 """Intervals for a function of block means that hold at the very small levels of a shared budget.
 
 Every interval is (lower, upper) with false-exclusion rate at most ``alpha`` in total. Where blocks are so
-skewed that the usual ones do not hold, the means of groups of blocks give another. Their scatter also tests
-a derived block variance.
+skewed that the usual ones do not hold, the means of groups of blocks give another.
 """
 
 import math
@@ -145,9 +144,6 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
     return bound(1 - alpha / 2), bound(alpha / 2)
 
 
-FALSE_CONTRADICTION = 1e-6
-"""Probability at most with which a right block variance is said to be contradicted, at one look."""
-
 # Groups whose means are put in order: two of those that blocks are dealt to, together.
 _COMPARED = GROUPS // 2
 # A mean of B numbers z is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³.
@@ -156,8 +152,6 @@ _NORMAL_BY, _AND_BY = 0.33554, 0.415
 _UNDERRATED = 2.0  # true over sampled deviation at most, in an interval of group means
 _ROUGH = 1.5  # how many times the blocks are planned that a pilot's skewness asks for, which is rough
 
-# Factor over the sampled block variance from which on a derived variance is contradicted as too large.
-_GROSS = 4.0
 # Every distribution of skewness γ has a kurtosis of at least γ² + 1; this multiple of it is allowed for.
 _KURTOSIS_PER_SKEWNESS = 4.0
 
@@ -287,35 +281,3 @@ def _chances(alpha: float) -> Array:
     ranks = np.arange(1, _COMPARED // 2 + 1)
     chances = 1 - scipy.special.betaincinv(_COMPARED - ranks + 1, ranks, alpha / 4)
     return np.asarray(chances, np.float64)
-
-
-def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> str:
-    """Return how the sample contradicts the ``derived`` variance of a block, nothing where it does not.
-
-    ``derived`` are its least and largest value over the interval of the estimate; ``bend`` is the block
-    deviation that the error of the slope may make or hide. Too small a variance shows in groups far out: at
-    most one in nine lies three deviations off, whatever the distribution (Chebyshev). Too large a variance
-    shows in the sampled variance, for kurtoses up to ``kurtosis_provided``. A right variance is contradicted
-    with probability ``FALSE_CONTRADICTION`` at most in either way.
-
-    Source: A. Maurer, A bound on the deviation probability for sums of non-negative random variables, J.
-    Inequal. Pure Appl. Math. 4 (2003), 15, here of the squared deviations, for too large a variance.
-    """
-    least, most = derived
-    distances = np.abs(linear.groups) * math.sqrt(linear.sample.blocks // GROUPS)
-    far = int(np.count_nonzero(distances > 3 * (math.sqrt(most) + bend)))
-    too_small = far > 0 and scipy.special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION
-    sampled, too_large = math.sqrt(linear.variance) + bend, False
-    if sampled**2 * _GROSS < least:
-        # By Maurer, the sampled variance is such a share of the true one, or less, with this probability.
-        share = sampled**2 / least
-        chance = math.exp(-linear.sample.blocks * (1 - share) ** 2 / (2 * linear.kurtosis_provided))
-        too_large = chance < FALSE_CONTRADICTION
-    # In one line for either: which of the two is at fault, draws cannot tell.
-    if too_small or too_large:
-        times = f"{linear.variance / most:.2g}" if most else "infinitely many"
-        return (
-            f"the blocks' sampled variance is {times} times the derived one: the derived block variance "
-            "or the sampler is wrong; more blocks will not help"
-        )
-    return ""
