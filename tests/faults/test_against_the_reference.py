@@ -17,6 +17,7 @@ from verify.engine.measure import check_record, control_record
 from verify.evidence import Record, RunRecord
 from verify.montecarlo.estimands import Measured
 from verify.montecarlo.experiment import Comparison, Exact, every_comparison
+from verify.spec.claim import Words
 
 SAME = 1e-12
 """What rounding may make of a derived number, relative to it."""
@@ -73,7 +74,7 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     claim, derived = CATALOGUE[name], derivation(name)
     facts = claim.exact_values(derived)
     planned = experiment(name, tolerance)
-    now = claim.words(derived, facts, planned).spoken(planned)
+    now = Words(claim, derived, facts, planned).spoken(planned)
     # Whatever the verdict: it is what a sample decides, and not compared.
     whole = {each.id: check_record(each, stated(each), tolerance, 0, 0.0) for each in every_comparison(now)}
     checks = [whole[each.id] for each in now.checks]

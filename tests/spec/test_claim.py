@@ -11,6 +11,7 @@ from verify.errors import ClaimError
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Figure, Findings, Fit, Line, Plot, Var
 from verify.spec import algebra, d, fact, figures, moments, score
 from verify.spec.checks import Items
+from verify.spec.claim import Words
 
 SIZES = (2, 64)
 CHECKS = {
@@ -97,7 +98,7 @@ def test_what_a_file_defines_is_found_by_its_name() -> None:
     assert titles == ["It grows", "t"]
     found = plain.placed("from-file", "scaling", file)
     assert (found.derived().end, len(found.items(found.derived(), 0.05))) == (d, len(SIZES) + 1)
-    assert found.words(found.derived()).texts()["statement"] == "s $d_k^2$"
+    assert Words(found, found.derived()).texts()["statement"] == "s $d_k^2$"
 
 
 @pytest.mark.parametrize("returned", [None, d, (), (derive(), d)])

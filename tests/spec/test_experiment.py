@@ -9,11 +9,10 @@ from verify.errors import ClaimError
 from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
 from verify.spec import GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
 from verify.spec import Computed, Derivation, Dot, E, Fit, Line, Softmax, Threshold, Var, Within, Wrong, a
-from verify.spec import algebra, d, j, k, moments, mu_k, mu_q, n, over_keys, q, s, score, sigma, sigma_k
-from verify.spec import sigma_q, squares
+from verify.spec import algebra, d, integrated, j, k, moments, mu_k, mu_q, n, over_keys, q, s, score, sigma
+from verify.spec import sigma_k, sigma_q, squares
 from verify.spec.checks import Item
 from verify.spec.experiment import bound_to, experiment_of
-from verify.spec.integrals import integrated
 from verify.symbolic.chains import Relation
 
 VARIANCE = Chain(

@@ -10,9 +10,8 @@ from scipy import special
 from sympy import Expr, log, sqrt
 
 from verify.errors import ClaimError
-from verify.spec import E, Entropy, Largest, LogSumExp, Softmax, a, b, d, j, l, n, over_keys, s, score
-from verify.spec import score_of, sigma, squares
-from verify.spec.integrals import ON_PAPER, integrated
+from verify.spec import ON_PAPER, E, Entropy, Largest, LogSumExp, Softmax, a, b, d, integrated, j, l, n
+from verify.spec import over_keys, s, score, score_of, sigma, squares
 
 x = sigma * s[a, j]
 p, p_of_l = Softmax(x, j), Softmax(sigma * s[a, l], l)

@@ -10,6 +10,7 @@ from verify.errors import ClaimError
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Threshold, Var, Wrong, algebra, d, fact
 from verify.spec import figures, moments, score
 from verify.spec.checks import Items
+from verify.spec.claim import Words
 
 FOUND = (
     check("variance-d8", 31.923, 32.0, error=0.11, cell={"d_k": 8}),
@@ -50,7 +51,7 @@ def claim(**changes: Any) -> Claim:
 MINE = claim()
 DERIVED = MINE.derived()
 EXPERIMENT = MINE.measured_by(DERIVED, 0.05)
-WORDS = MINE.words(DERIVED, MINE.exact_values(DERIVED), EXPERIMENT, FOUND)
+WORDS = Words(MINE, DERIVED, MINE.exact_values(DERIVED), EXPERIMENT, FOUND)
 CONTROLS = {control.comparison.id: control for control in EXPERIMENT.controls}
 
 
@@ -142,7 +143,7 @@ def test_what_is_not_measured_yet_is_said_to_be() -> None:
     """Before a run, and where a derivation failed; an experiment may be made when a slot asks for it."""
     text = "{variance-d8:estimate}, {variance-d8:d_k}"
     assert replace(WORDS, checks=()).fill("meaning", text) == "(measured in a run), 8"
-    assert MINE.words(DERIVED).fill("meaning", text) == "(not computed), (not computed)"
+    assert Words(MINE, DERIVED).fill("meaning", text) == "(not computed), (not computed)"
     made = replace(WORDS, experiment=lambda: EXPERIMENT, checks=())
     assert made.fill("meaning", text) == "(measured in a run), 8"
 
@@ -150,7 +151,7 @@ def test_what_is_not_measured_yet_is_said_to_be() -> None:
 def test_a_title_is_filled_without_a_run() -> None:
     """From chains and symbols; what only a run knows is refused."""
     named = claim(title="Scores have {main:end}")
-    assert named.words(DERIVED, ()).fill("title", named.title) == "Scores have $4 d_k$"
+    assert Words(named, DERIVED, ()).fill("title", named.title) == "Scores have $4 d_k$"
     assert replace(WORDS, claim=named).texts()["title"] == "Scores have $4 d_k$"
     with pytest.raises(ClaimError, match=r"its title has \{share\}: no slot 'share'"):
         replace(WORDS, claim=claim(title="{share}")).texts()

@@ -87,6 +87,7 @@ def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
     from verify.evidence import PROFILES, Proof
     from verify.evidence.load import origin, shipped
     from verify.proofs.record import theorem_of
+    from verify.spec.claim import Words
     from verify.text.latex import plain
     from verify.text.numbers import exact
 
@@ -96,7 +97,7 @@ def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
     # in no run yet: its words say so where they speak of measurements.
     is_measured = ":estimate" in claim.statement + claim.meaning
     reference = {each.id: each.checks for each in shipped().claims}.get(claim.id, ()) if is_measured else ()
-    texts = claim.words(derivation, None if derivation.problem else facts, measured_by, reference).texts()
+    texts = Words(claim, derivation, None if derivation.problem else facts, measured_by, reference).texts()
     blocks = [
         f"{claim.id} — {plain(texts['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter]}",

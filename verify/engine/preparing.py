@@ -41,9 +41,8 @@ from verify.montecarlo.experiment import (
     ordinary,
 )
 from verify.proofs.record import is_current, recorded
-from verify.spec.claim import Findings
+from verify.spec.claim import Findings, Words
 from verify.spec.experiment import bound_to
-from verify.spec.words import Words
 from verify.symbolic.chains import Derivation, Related
 from verify.symbolic.notation import latex, plain
 from verify.text.numbers import counted
@@ -77,11 +76,11 @@ def prepare(work: Work, derivation_json: str) -> Prepared:
     with no_garbage_collection():  # an eighth of the time, and expressions leave little of it
         derivation = claim.derived()
         if not derivation_json and derivation.problem:
-            return Prepared(claim.words(derivation), derivation_record(derivation, claim.id))
+            return Prepared(Words(claim, derivation), derivation_record(derivation, claim.id))
         experiment = claim.measured_by(derivation, tolerance)
         facts = claim.exact_values(derivation, tolerance)
         validate(experiment, claim.id, facts)
-        words = claim.words(derivation, facts, experiment)
+        words = Words(claim, derivation, facts, experiment)
         # A slot that nothing fills is refused before anything is drawn, too.
         words.texts()
         experiment = words.spoken(experiment)

@@ -26,7 +26,8 @@ a, b, i, j, l, e     two queries, a component, two keys, a component of a value
 d, m, n, d_v, sigma  how many components, queries, keys, components of a value; deviation of scores
 mu_q, sigma_q …      mean, deviation, skewness, kurtosis of components: mu, sigma, gamma, kappa of q and k
 
-integrated           a mean over rows of normal scores as a number
+integrated           a mean over rows of normal scores as a number; ``over_lengths`` and ``mean_beside_sink``
+                     are integrals for what it has none for, each an ``Approximation``
 SymPy's own          Symbol, symbols, S, Rational, Float, Expr, Matrix, eye, Sum, Integral, Derivative, Limit,
                      oo, pi, exp, log, sqrt, tanh, sin, cos, erf, erfc, gamma, Abs, Max, Min, Eq, Le, Ge, Gt,
                      KroneckerDelta, kronecker_product, lambdify, simplify; others come from SymPy
@@ -73,13 +74,14 @@ from verify.spec import figures
 from verify.spec.checks import ROUNDING, Chains, Check, Computed, Fit, Items, Plot, Threshold, Within, Wrong
 from verify.spec.checks import fact, of_deviation, of_probability
 from verify.spec.claim import Claim, Findings, assume, cite
-from verify.spec.integrals import integrated
+from verify.spec.comparisons import integrated
 from verify.symbolic.analysis import between, by_density, derivative, equivalent, integral, leading, limit
 from verify.symbolic.analysis import numerically
 from verify.symbolic.bounds import at_least, at_most, earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex
+from verify.symbolic.row_integrals import ON_PAPER, Approximation, mean_beside_sink, over_lengths
 from verify.symbolic.theorems import cited
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Family, Given, Index, Indicator, Largest

@@ -12,25 +12,27 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import mpmath
 import numpy as np
-from sympy import Add, Derivative, Expr, Indexed, Integer, Integral, Mul, Rational, S, Sum, Symbol, sympify
+from sympy import Add, Derivative, Expr, Float, Indexed, Integer, Integral, Mul, Rational, S, Sum, Symbol
+from sympy import sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.montecarlo.experiment import Prediction
 from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
-from verify.spec.integrals import integrated
 from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import Cov, E, Family, Given, Index, LargestGap, Named, Quantile, Var
-from verify.symbolic.vocabulary import definition, families_of, free_indices, n
+from verify.symbolic.row_integrals import PRECISE, Approximation, over_lengths
+from verify.symbolic.row_means import mean_over_row
+from verify.symbolic.vocabulary import Cov, Dot, E, Family, Given, Index, LargestGap, Named, Quantile, Var
+from verify.symbolic.vocabulary import a, d, definition, families_of, free_indices, k, n, q, s
 
 LONG = 24  # digits beyond which a quotient of whole numbers tells less than its decimals
 # How far, relative to the larger, a stated prediction may be from the derived: more is a contradiction.
@@ -304,3 +306,55 @@ def _refuse_other_laws(check: Compared, chain: Chain) -> None:
                     f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
                     f"E {family}{f'^{order}' * (order > 1)} = {moment}; correct the law"
                 )
+
+
+# The length of a query, which is the deviation of its scores with standard normal keys.
+LENGTH = Symbol("length", positive=True)
+
+
+def integrated(quantity: Any, at: Mapping[Any, Any], within: float = PRECISE) -> float:
+    """Return the value of an expression in means over normal rows, at values of its symbols.
+
+    Args:
+        quantity: Made of ``E``, ``Var`` and ``Cov`` of polynomials in weights, scores, sums of them over keys
+            and at most one log-sum-exp (or entropy), or of the largest score or weight alone. Scores are
+            ``c*s[a, j]`` or ``c*score`` with the same c, all components standard normal.
+        at: Values of its symbols; ``n`` always, ``d`` for scores q·k.
+        within: How near to each other the last two rules over a query's length have to be, relatively:
+            ``PRECISE``, or ``ON_PAPER`` for a point of a curve.
+
+    Raises:
+        ClaimError: no one-dimensional integral is known for a mean.
+
+    Example:
+        >>> integrated(E(Entropy(score / sqrt(d), j)), {n: 64, d: 4})
+    """
+    return _integrated(
+        sympify(quantity), tuple((symbol, float(value)) for symbol, value in at.items()), within
+    )
+
+
+@cache  # for a prediction is asked for again where its origin is decided
+def _integrated(quantity: Any, at: tuple[tuple[Any, float], ...], within: float) -> float:
+    values = dict(at)
+    opened = quantity.replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
+    numbers = {mean: Float(_mean(mean.args[0], values, within), 17) for mean in opened.atoms(E)}
+    return float(opened.xreplace(numbers).subs(values))
+
+
+def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
+    """Return one mean; of scores q·k over the length of the query, given which they are independent."""
+
+    def mean(_: int, length: float) -> Approximation:
+        at = {**values, LENGTH: length}
+        return mean_over_row(rows, lambda part: float(part.subs({y: at[y] for y in part.free_symbols})))
+
+    # A query's score with itself, where queries are keys, too, is its squared length.
+    rows = x.replace(
+        lambda part: isinstance(part, Dot) and part.args[:3] in ((q, a, k), (q, a, q)),
+        lambda part: LENGTH**2 if part.args[3] == a else LENGTH * s[a, part.args[3]],
+    )
+    if rows.has(Dot):
+        raise ClaimError(f"{x}: only scores of one query with the keys are integrated")
+    keys = round(values[n])
+    return (over_lengths(mean, keys, values[d], 1.0, within) if x.has(Dot) else mean(keys, 1.0)).value

@@ -23,9 +23,8 @@ from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment,
 from verify.montecarlo.experiment import Target, Tolerance, WeightedFit, Fit as FittedCoefficient
 from verify.montecarlo.quantities import measurement, of_pairs
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Threshold, Wrong
-from verify.spec.comparisons import Setting, at_places, cell_name, measurable, normalised, origin, predicted
-from verify.spec.comparisons import truth_of
-from verify.spec.integrals import integrated
+from verify.spec.comparisons import Setting, at_places, cell_name, integrated, measurable, normalised
+from verify.spec.comparisons import origin, predicted, truth_of
 from verify.symbolic.chains import Derivation
 from verify.symbolic.notation import latex
 from verify.symbolic.vocabulary import Entropy, Index, LargestGap, LogSumExp, Softmax
@@ -227,8 +226,8 @@ _COEFFICIENTS: Mapping[str, tuple[str, Model, Target]] = {
     "intercept": ("intercept", "line", "constant"),
     "curvature": ("quadratic term", "parabola", "square"),
     "exponent": ("log–log exponent", "power", "slope"),
+    "lack-of-fit": ("relative lack of fit", "line", "misfit"),  # a power's where the law is no polynomial
 }
-_CHEAP = "a narrower one would need more draws than its points"
 
 
 def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
@@ -255,13 +254,14 @@ def _wanted(item: Fit) -> dict[str, Any]:
     elif law.is_polynomial(x):
         line = {"slope": diff(law, x), "intercept": law.subs(x, 0), "curvature": diff(law, x, 2) / 2}
         wanted = line | wanted
+    wanted["lack-of-fit"] = S.Zero
     return {name: value for name, value in wanted.items() if not item.only or name in item.only}
 
 
 def coefficients(
     item: Fit, members: list[Check], checks: Mapping[str, Comparison]
 ) -> list[FittedCoefficient]:
-    """Return the comparisons of a fit's coefficients."""
+    """Return the comparisons of a fit's coefficients and of its lack of fit."""
     # Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
     points = tuple(point for member in members if isinstance(point := checks[member.id], Quantity))
     x = tuple(float(member.at[item.over]) for member in members)
@@ -273,48 +273,37 @@ def coefficients(
     shown = sympify(first.quantity).xreplace({symbol: sympify(first.at[symbol]) for symbol in same})
     drawn = " and ".join(dict.fromkeys(law.name for law in first.laws.values()))
     label = f"${latex(shown)}$" + f", {drawn} components" * bool(drawn)
-
-    def fitted(name: str, words: str, model: Model, target: Target, value: Any, band: Tolerance) -> Any:
-        fit = WeightedFit(model, x, logarithmic if model == "power" else relative)
-        prediction = Prediction(float(value), latex(value))
-        return FittedCoefficient(name, f"{words} of {label}", points, fit, target, prediction, band)
-
-    made = []
-    for name, value in _wanted(item).items():
-        own = f"{item.prefix}{name}"
+    wanted = _wanted(item)
+    for name, value in wanted.items():
         if item.over in value.free_symbols:
             raise ClaimError(
-                f"fit {own}: the law {item.law} is no power of {item.over} and no polynomial; draw a Plot of "
-                "the checks in place of the Fit"
+                f"fit {item.prefix}{name}: the law {item.law} is no power of {item.over} and no polynomial; "
+                "draw a Plot of the checks in place of the Fit"
             )
         if left := ", ".join(sorted(map(str, value.free_symbols))):
             says = f"it is {value}, in which {left} is left; put a number in, or fit over {left}"
-            raise ClaimError(f"fit {own}: {says}")
-        made.append(fitted(own, *_COEFFICIENTS[name], value, _tolerance(name, value, item, x, points)))
-    if not item.only:
-        model: Model = "line" if sympify(item.law).is_polynomial(item.over) else "power"
-        name, band = f"{item.prefix}lack-of-fit", Tolerance(1.0, 1.0, "the fitted values")
-        made.append(fitted(name, "relative lack of fit", model, "misfit", S.Zero, band))
-    return made
-
-
-def _tolerance(name: str, value: Any, item: Fit, x: Sequence[float], points: Sequence[Quantity]) -> Tolerance:
-    """Return a coefficient's band, no wider than the points resolve anyway.
-
-    Slope and exponent have the run's tolerance and a third of it; the intercept three times it, of the value
-    at the smallest place; the curvature as often, of the slope over the largest place, so that the bend stays
-    small against the line at its far end.
-    """
+            raise ClaimError(f"fit {item.prefix}{name}: {says}")
+    # Bands that take no more draws than the points. An intercept's is of the value at the smallest place; a
+    # curvature's keeps the bend small against the line at its far end.
     symbol, last = latex(item.over), max(x)
-    first, point = min(zip(x, points, strict=True), key=lambda pair: pair[0])
-    level = abs(point.prediction.value)
-    if name == "exponent":
-        return Tolerance(1 / 3, 1.0, "an exponent of 1")
-    if name == "intercept":
-        return Tolerance(3.0, level, f"the value at ${symbol} = {first:g}$", _CHEAP)
-    if name == "curvature":
-        rise = abs(float(_wanted(item).get("slope", S.One)))
-        return Tolerance(3.0, rise / last, f"the slope over the largest ${symbol}$", _CHEAP)
-    if name == "slope" and value == 0:
-        return Tolerance(1.0, level / last, f"the level over the largest ${symbol}$")
-    return Tolerance()
+    start, point = min(zip(x, points, strict=True), key=lambda pair: pair[0])
+    level, rise = abs(point.prediction.value), abs(float(wanted.get("slope", S.One)))
+    cheap = "a narrower one would need more draws than its points"
+    bands = {
+        "intercept": Tolerance(3.0, level, f"the value at ${symbol} = {start:g}$", cheap),
+        "curvature": Tolerance(3.0, rise / last, f"the slope over the largest ${symbol}$", cheap),
+        "exponent": Tolerance(1 / 3, 1.0, "an exponent of 1"),
+        "lack-of-fit": Tolerance(1.0, 1.0, "the fitted values"),
+    }
+    if rise == 0:
+        bands["slope"] = Tolerance(1.0, level / last, f"the level over the largest ${symbol}$")
+    made = []
+    for name, value in wanted.items():
+        words, model, target = _COEFFICIENTS[name]
+        if target == "misfit" and not sympify(item.law).is_polynomial(item.over):
+            model = "power"
+        fit = WeightedFit(model, x, logarithmic if model == "power" else relative)
+        of, prediction = f"{words} of {label}", Prediction(float(value), latex(value))
+        band = bands.get(name, Tolerance())
+        made.append(FittedCoefficient(item.prefix + name, of, points, fit, target, prediction, band))
+    return made

@@ -12,8 +12,9 @@ from sympy import Basic, Symbol, lambdify, sympify
 from verify.errors import ClaimError, unknown
 from verify.evidence import Axis, Check, Figure, PlotLayer
 from verify.spec.checks import AsDrawn, Fit, Plot, Scale
-from verify.spec.integrals import ON_PAPER, integrated
+from verify.spec.comparisons import integrated
 from verify.symbolic.notation import latex
+from verify.symbolic.row_integrals import ON_PAPER
 from verify.text.latex import plain
 from verify.symbolic.vocabulary import E, n
 from verify.text.numbers import exact

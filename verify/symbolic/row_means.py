@@ -2,7 +2,7 @@
 
 A mean is a polynomial in weights, scores, sums of them over keys and at most one log-sum-exp (or entropy), or
 the largest score or weight alone; each of its terms is an integral of ``row_integrals``. A check's prediction
-is integrated so (``verify.spec.integrals``), and so is a line of a chain in long rows: a bound that holds for
+is integrated so (``spec.integrated``), and so is a line of a chain in long rows: a bound that holds for
 twenty keys need not hold for a million, and the second net tries rows of such sizes.
 """
 

@@ -6,11 +6,10 @@ import numpy as np
 import scipy
 from scipy import special
 
-from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy, Indicator
-from verify.spec import Items, Plot, Rational, S, Threshold, Within, Wrong, cited, d, earlier, integrated, j
-from verify.spec import log, n, of_probability, score, sqrt
+from verify.spec import ROUNDING, Approximation, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
+from verify.spec import Indicator, Items, Plot, Rational, S, Threshold, Within, Wrong, cited, d, earlier
+from verify.spec import integrated, j, log, n, of_probability, over_lengths, score, sqrt
 from verify.spec.arrays import softmax, stream
-from verify.spec.integrals import Approximation, over_lengths
 from verify.spec.lemmas import entropy_lost, of_queries
 
 POSITIONS, D = (2, 8, 32, 128), 64

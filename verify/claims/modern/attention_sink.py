@@ -7,9 +7,9 @@ import numpy as np
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation
 from verify.spec import Derivative, E, Items, Named, Plot, Rational, Symbol, Within, Wrong, a, algebra, cite
-from verify.spec import cited, d, earlier, exp, j, l, n, over_keys, s, score, sqrt, symbols
+from verify.spec import cited, d, earlier, exp, j, l, mean_beside_sink, n, over_keys, over_lengths, s, score
+from verify.spec import sqrt, symbols
 from verify.spec.arrays import Array, complex_step, entries, largest_difference, loops, softmax
-from verify.spec.integrals import mean_beside_sink, over_lengths
 from verify.spec.score_law import t, transform
 
 # Dimension of the scores; numbers of keys and scores of the sink.

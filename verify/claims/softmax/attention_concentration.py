@@ -3,10 +3,9 @@
 import math
 from functools import partial
 
-from verify.spec import Chain, Check, Claim, Computed, Derivation, E, Eq, Items, Largest, Plot, Rational, S
-from verify.spec import Symbol, Threshold, Within, Wrong, a, cite, d, equivalent, fact, integrated, j, log, n
-from verify.spec import s, score, sigma, sqrt, squares
-from verify.spec.integrals import ON_PAPER
+from verify.spec import ON_PAPER, Chain, Check, Claim, Computed, Derivation, E, Eq, Items, Largest, Plot
+from verify.spec import Rational, S, Symbol, Threshold, Within, Wrong, a, cite, d, equivalent, fact
+from verify.spec import integrated, j, log, n, s, score, sigma, sqrt, squares
 from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries, squares_lack
 
 # Dimensions for each number of keys: 2 ln n is 5.5 and 11.1.
