@@ -27,7 +27,7 @@ from verify.montecarlo import softmax
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Exact, Experiment
-from verify.spec import arrays, loops
+from verify.spec import arrays
 from verify.symbolic.vocabulary import d
 
 QUICK = settings(profile="quick", power=0.5)
@@ -49,7 +49,7 @@ def everywhere(patch: pytest.MonkeyPatch, right: Any, wrong: Any) -> None:
                 if value is right:
                     patch.setattr(module, key, wrong)
     # What a search has found is kept, and would hide the fault.
-    loops.largest_ratio.cache_clear()
+    arrays.largest_ratio.cache_clear()
 
 
 def _softmax(wrong: Callable[[Array], Array]) -> Plant:
@@ -71,7 +71,7 @@ def _coarser_above_one(values: Array, bits: int) -> Array:
 
 
 def _spectral_norms(factor: float) -> Plant:
-    right = loops.spectral_norms
+    right = arrays.spectral_norms
     return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
 
 
@@ -190,7 +190,7 @@ def refuted_under(fault: str, name: str, wanted: Sequence[str]) -> set[str]:
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
         FAULTS[fault](patch)
         names = refuted(name, wanted)
-    loops.largest_ratio.cache_clear()
+    arrays.largest_ratio.cache_clear()
     return names
 
 

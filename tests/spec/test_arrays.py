@@ -17,7 +17,7 @@ from verify.spec import NORMAL_ROWS, Chain, Column, E, Line, LineCheck, Named, S
 from verify.spec import j, m, moments, n, over_keys, s, score, v
 from verify.spec.arrays import Draws, Rounded, attention, complex_step, entries, gradients, probabilities
 from verify.spec.arrays import rounded, softmax
-from verify.spec.loops import REACH, attention_in_loops, gradients_of_loops, largest_ratio, spectral_norms
+from verify.spec.arrays import REACH, attention_in_loops, gradients_of_loops, largest_ratio, spectral_norms
 
 c = Symbol("c", positive=True)
 

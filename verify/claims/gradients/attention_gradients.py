@@ -7,8 +7,9 @@ from verify.spec import Derivation, Derivative, Dot, E, Expr, Family, Items, Nam
 from verify.spec import Symbol, Threshold, Within, Wrong, a, algebra, assume, at_most, cite, d, d_v
 from verify.spec import derivative, e, i, j, k, l, m, moments, n, over_keys, q, s, score, squares, symbols, u
 from verify.spec import v
-from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
-from verify.spec.arrays import largest_difference, loops, probabilities, softmax
+from verify.spec.arrays import SIZES, Array, attention_in_loops, complex_step, entries, fixed_matrices
+from verify.spec.arrays import gradients, gradients_of_loops, in_single_precision, largest_difference
+from verify.spec.arrays import over_queries, probabilities, softmax
 
 SCALE, FACTOR = 0.6, 100
 # Arrays that the loss is differentiated by, as the array code and as the claim call them.
@@ -72,12 +73,12 @@ def derive() -> Chains:
 
 def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:
     """Return fixed arrays by their names, and the loss's derivatives by complex steps of plain loops."""
-    queries, keys, values, upstream = loops.drawn()
+    queries, keys, values, upstream = fixed_matrices()
     scores, units = SCALE * queries @ keys.T, np.eye(len(keys))
-    weights = loops.attention_in_loops(queries, keys, units, SCALE)
-    stepped = loops.gradients_of_loops(queries, keys, values, upstream, SCALE)
+    weights = attention_in_loops(queries, keys, units, SCALE)
+    stepped = gradients_of_loops(queries, keys, values, upstream, SCALE)
     # Scores are queries whose keys are the unit vectors.
-    of_scores, _, _ = loops.gradients_of_loops(scores, units, values, upstream, 1.0)
+    of_scores, _, _ = gradients_of_loops(scores, units, values, upstream, 1.0)
     of_weights = complex_step(lambda rows: np.sum(upstream * (rows @ values), axis=(-2, -1)), weights)
     arrays = {"q": queries, "k": keys, "v": values, "u": upstream, "s": scores, "P": weights}
     return arrays, dict(zip(NAMES, (stepped[2], of_weights, of_scores, *stepped[:2]), strict=True))
@@ -88,11 +89,11 @@ def experiment(derived: Derivation) -> Items:
     places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
     ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
     formulas = {name: entries(ends[name], place, given, {c: SCALE}) for name, place in places.items()}
-    queries, keys, values, upstream = loops.drawn()
+    queries, keys, values, upstream = fixed_matrices()
     weights = probabilities(queries, keys, SCALE)
     coded = gradients(queries, keys, values, weights, upstream, SCALE)._asdict()
     sources = ("derived", "the derived formula", formulas), ("code", "the array code", coded)
-    sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
+    sizes = dict(zip(("queries", "keys", "d_k", "d_v"), SIZES, strict=True)) | {"scale": SCALE}
     exactly = Computed.sharing(code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
     for name, letter in NAMES.items():
         for by, words, source in sources:
@@ -122,10 +123,10 @@ def experiment(derived: Derivation) -> Items:
     says = "each score changes its own probability only, as a logistic function would"
     own = weights * (1 - weights) * formulas["probabilities"], stepped["scores"]
     yield Wrong("own-probability-only", of="derived-scores", arguments=own, says=says)
-    over_queries, single = loops.over_queries(given["s"]), in_single_precision(softmax)(given["s"])
+    of_queries, single = over_queries(given["s"]), in_single_precision(softmax)(given["s"])
     for name, of, wrong, scale, says in (
         ("scale-forwards-only", "queries", weights, 1.0, "the scale acts forwards only, not on gradients"),
-        ("over-queries", "keys", over_queries, SCALE, "the softmax may run over the queries"),
+        ("over-queries", "keys", of_queries, SCALE, "the softmax may run over the queries"),
         ("single-precision", "queries", single, SCALE, "single precision gives the same gradients"),
     ):
         gradient = gradients(queries, keys, values, wrong, upstream, scale)._asdict()[of]

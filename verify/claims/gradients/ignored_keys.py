@@ -9,7 +9,7 @@ from verify.spec import RADEMACHER, ROUNDING, Abs, Chain, Chains, Check, Claim, 
 from verify.spec import Family, Float, Index, Indicator, Items, KroneckerDelta, Law, Le, Rational, S, Softmax
 from verify.spec import Symbol, Within, Wrong, a, algebra, assume, at_most, d, j, l, lambdify, moments, n
 from verify.spec import over_keys, s, score, score_of, sqrt, symbols
-from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
+from verify.spec.arrays import Array, attention_in_loops, gradients, in_single_precision, probabilities
 
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
 SCALES = {"unscaled": S.One, "scaled": S.One / 4}  # classes of weights, and scales in 16 dimensions
@@ -53,7 +53,7 @@ def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
     query, others = rng.normal(size=(1, 6)), rng.normal(size=(keys, 6))
     values = np.where(np.arange(keys) == 0, 1.0, -1.0)[:, None]
     sent = gradients(query, others, values, code(query, others, 0.5), np.ones((1, 1)), 0.5)
-    weights = loops.attention_in_loops(query, others, np.eye(keys), 0.5)[0]
+    weights = attention_in_loops(query, others, np.eye(keys), 0.5)[0]
     weight, length = Symbol("weight"), Float(np.linalg.norm(query), 17)
     of_weight = lambdify(weight, bound.xreplace({c: S.Half, M: S.One, size: length, p: weight}))
     return float(np.max(np.linalg.norm(sent.keys, axis=1) / np.sqrt(of_weight(weights))))

@@ -10,7 +10,8 @@ import numpy as np
 from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Expr, Family, Gt, Items
 from verify.spec import KroneckerDelta, Le, Named, Rational, S, Softmax, Sum, Symbol, Threshold, Wrong, a
 from verify.spec import algebra, at_least, at_most, cite, earlier, j, l, lambdify, n, over_keys, s, symbols
-from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
+from verify.spec.arrays import Array, OfRows, complex_step, in_single_precision, largest_ratio, softmax
+from verify.spec.arrays import spectral_norms
 
 ROUNDING = Allowance(1e-10)  # the rounding error of eigenvalues of matrices near 0
 x, t, lead = Family("x", n), Symbol("t", positive=True), Symbol("lead", nonnegative=True)
@@ -78,7 +79,7 @@ def derive() -> Chains:
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again
-def of_rows(expression: Expr, keys: int) -> loops.OfRows:
+def of_rows(expression: Expr, keys: int) -> OfRows:
     """Return a function of the two largest weights for sorted rows, shape (rows, keys)."""
     largest, runner_up = symbols("p_1 p_2")
     of_two = lambdify((largest, runner_up), expression.xreplace({p_1: largest, p_2: runner_up}).subs(n, keys))
@@ -111,7 +112,7 @@ def experiment(derived: Derivation) -> Items:
     says, scores = "single precision is exact", np.array([math.log(2), 0.0, 0.0])
     single = complex_step(in_single_precision(softmax), scores), 2
     yield Wrong("in-single-precision", of="one-ahead-n3-most", arguments=single, says=says)
-    norms, evenly = loops.spectral_norms, row(1, 1, 1, 8)
+    norms, evenly = spectral_norms, row(1, 1, 1, 8)
     says = "spread evenly, a row passes all that the bound by sums of rows allows"
     sides, at = (norms(evenly)[0], of_rows(BOUND, 8)(evenly)[0]), dict.fromkeys(symbols("p_1 p_2"), 0.125)
     yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, arguments=sides, says=says)
@@ -122,13 +123,13 @@ def experiment(derived: Derivation) -> Items:
 
 def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], words: str) -> Items:
     """Yield the searches for a row that breaks a bound of the norm, and the norm at rows that attain it."""
-    norms, computed = loops.spectral_norms, Computed.sharing(allowance=ROUNDING)
+    norms, computed = spectral_norms, Computed.sharing(allowance=ROUNDING)
     order = 1 if relation == "≤" else -1  # the lower side of the bound comes first
     for keys in (2, 3, 8):
         weights, both = row(*at, keys), (norms, of_rows(bound, keys))[::order]
         what, search = f"largest found: {words}", {"keys": keys, "rows": "searched by differential evolution"}
         given = *both, keys
-        yield computed(f"{name}-n{keys}", what, loops.largest_ratio, given, at_most=1, settings=search)
+        yield computed(f"{name}-n{keys}", what, largest_ratio, given, at_most=1, settings=search)
         what, reached = f"at one row: {words}", f"{name}-attained-n{keys}"
         settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights[0].round(4).tolist(), strict=False))}
         sides = tuple(side(weights)[0] for side in both)

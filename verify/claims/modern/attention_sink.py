@@ -9,7 +9,7 @@ from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim
 from verify.spec import Derivative, E, Items, Named, Plot, Rational, Symbol, Within, Wrong, a, algebra, cite
 from verify.spec import cited, d, earlier, exp, j, l, mean_beside_sink, n, over_keys, over_lengths, s, score
 from verify.spec import sqrt, symbols
-from verify.spec.arrays import Array, complex_step, entries, largest_difference, loops, softmax
+from verify.spec.arrays import Array, complex_step, entries, fixed_normals, largest_difference, softmax
 from verify.spec.score_law import t, transform
 
 # Dimension of the scores; numbers of keys and scores of the sink.
@@ -54,7 +54,7 @@ def experiment(derived: Derivation) -> Items:
         less = 0.99 if (keys, sink) == (64, 2) else 0
         yield Check(f"bound-{cell}", derived, at, tolerance=near, sharper=less)
     what, settings = "largest distance of the derived gradient from the array code’s", {"keys": 8, "b": 1}
-    scores = loops.fixed_normals(8)
+    scores = fixed_normals(8)
     stepped = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
     gradients, higher = (
         (stepped, entries(derived["slope"].end, (a, l), {"s": scores[None]}, {b: sink})[0])

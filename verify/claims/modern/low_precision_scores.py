@@ -7,13 +7,13 @@ import numpy as np
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items, Le, Max
 from verify.spec import Min, Plot, Rational, S, Within, Wrong, algebra, assume, at_most, cite, d, exp, log
 from verify.spec import moments, score, sqrt, symbols, tanh
-from verify.spec.arrays import Array, Rounded, largest_difference, loops, rounded, softmax
+from verify.spec.arrays import Array, Rounded, fixed_normals, largest_difference, rounded, softmax
 from verify.spec.score_law import lengths
 
 BITS = {"bfloat16": 8, "E4M3": 4}  # bits of the significand, with the leading bit
 # Two scores that bfloat16 does not tell apart: both become 64.5.
 CLOSE = np.array([64.75 - 2.0**-20, 64.25 + 2.0**-20])
-NUMBERS, BINADE = loops.fixed_normals(4096), np.linspace(1, 2, 4097)
+NUMBERS, BINADE = fixed_normals(4096), np.linspace(1, 2, 4097)
 IN_HALF: Array = NUMBERS.astype(np.float16).astype(float)
 b, e, h = symbols("b e h", integer=True)
 x, s = symbols("x s", real=True)

@@ -5,7 +5,7 @@ import numpy as np
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, Dot, E
 from verify.spec import Gt, Integral, Items, Line, Plot, S, Sum, Symbol, Var, Wrong, a, at_most, by_density
 from verify.spec import cite, d, e, earlier, exp, gamma, i, integral, j, k, oo, pi, q, score, sqrt
-from verify.spec.arrays import loops
+from verify.spec.arrays import fixed_normals
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
 
 LENGTHS = Dot(q, a, q, a) * Dot(k, j, k, j)
@@ -69,7 +69,7 @@ def experiment(derived: Derivation) -> Items:
             yield Check(check, chain, {d: size}, control=controls.get(check, ""))
     yield Check("kurtosis-d8", kurtosis, {d: 8})
     what = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
-    keys = loops.fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
+    keys = fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
     query, norm = 7 * keys[0], np.linalg.norm
     scores = np.abs(8 * (keys @ query / (norm(keys, axis=1) * norm(query))))
     largest = Computed.sharing(settings={"d_k": 64, "keys": 64}, allowance=ROUNDING)

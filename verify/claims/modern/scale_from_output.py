@@ -6,12 +6,12 @@ from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Chains, Chec
 from verify.spec import Derivation, Derivative, E, Family, Given, Index, Items, Named, S, Softmax, Sum, Symbol
 from verify.spec import Within, Wrong, a, algebra, assume, d, d_v, derivative, e, j, k, l, log, m, moments, n
 from verify.spec import numbers, over_keys, q, s, simplify, v
-from verify.spec.arrays import Array, Draws, complex_step, largest_difference, loops, softmax
+from verify.spec.arrays import Array, Draws, complex_step, fixed_normals, largest_difference, softmax
 
 # Keys and value dimensions of a row, the errors' standard deviation, and a scale to be recovered.
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
 # Scores and values of a row.
-SCORES, ROW = 4 * loops.fixed_normals(KEYS, 1 + VALUES)[:, 0], loops.fixed_normals(KEYS, 1 + VALUES)[:, 1:]
+SCORES, ROW = 4 * fixed_normals(KEYS, 1 + VALUES)[:, 0], fixed_normals(KEYS, 1 + VALUES)[:, 1:]
 c, tau = Symbol("c", positive=True), Symbol("tau", positive=True)
 N, T, f = Symbol("N", positive=True, integer=True), Symbol("T", positive=True, integer=True), Index("f")
 # Slopes and errors of all entries of an output; and several draws of errors for the same output.

@@ -12,7 +12,7 @@ from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim,
 from verify.spec import Distribution, E, Expr, Integral, Items, Line, Matrix, Rational, Symbol, Threshold, Var
 from verify.spec import Within, Wrong, a, algebra, cite, cos, d, d_v, earlier, fact, integral, j, k, m
 from verify.spec import moments, n, q, sin, sqrt, symbols, v
-from verify.spec.arrays import Array, Draws, largest_difference, loops, rounded, softmax, stream
+from verify.spec.arrays import Array, Draws, fixed_normals, largest_difference, rounded, softmax, stream
 
 theta, e = symbols("theta e", real=True)
 h = Symbol("h", positive=True)
@@ -108,7 +108,7 @@ def experiment(derived: Derivation) -> Items:
         yield check(name, ratio, at, at_least=Threshold(least))
     yield Check("turned", derived["variance"], {theta: 1, d: 2})
     what, at_width = "largest change of scores by a rotation of all components", {"d_k": WIDTH}
-    vectors, turn = loops.fixed_normals(8, WIDTH), TURNS["rotated"]
+    vectors, turn = fixed_normals(8, WIDTH), TURNS["rotated"]
     turned, longer = (vectors @ (times * turn) for times in (1, 1.001))
     still, turned, longer = (scores_of(rows, rows[::-1]) for rows in (vectors, turned, longer))
     change = Computed.sharing(arguments=(turned, still), settings=at_width, allowance=ROUNDING)

@@ -8,11 +8,12 @@ from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Chain
 from verify.spec import Computed, Derivation, E, Family, Items, Le, Line, Max, Min, Rational, Softmax, Sum
 from verify.spec import Symbol, Threshold, Wrong, a, algebra, at_most, cite, d_v, exp, j, log, m, n
 from verify.spec import over_keys, s, symbols, v
-from verify.spec.arrays import Array, Draws, in_single_precision, largest_difference, loops, rounded, softmax
+from verify.spec.arrays import Array, Draws, fixed_normals, in_single_precision, largest_difference, rounded
+from verify.spec.arrays import softmax
 
 LAG = 8 * log(2)  # the published threshold, 8 in powers of two
 SPREADS, THRESHOLDS, KEYS, RANGE = (1, 3), (1, 2, 4), 64, 128
-SCORES = 3 * loops.fixed_normals(64, 128)
+SCORES = 3 * fixed_normals(64, 128)
 r, (R, t), x = Symbol("r", real=True), symbols("R t", positive=True), Family("x", m, n)
 
 

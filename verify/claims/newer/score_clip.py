@@ -6,7 +6,7 @@ from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim
 from verify.spec import Indicator, Items, Largest, Max, Rational, S, Softmax, Wrong, a, algebra, cite, cited
 from verify.spec import d, exp, i, j, k, l, m, n, of_probability, over_components, q, s, score, sqrt
 from verify.spec import substitute, symbols
-from verify.spec.arrays import Array, largest_difference, loops, softmax
+from verify.spec.arrays import Array, fixed_normals, largest_difference, softmax
 
 gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)
 # The level that scores of fixed inputs are clipped to, and that of random inputs.
@@ -15,7 +15,7 @@ LARGEST, LEAST = Largest(Largest(score, j), a), -Largest(Largest(-score, j), a)
 # The share of inputs with a score below -τ once the largest is clipped to τ.
 BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
 # Queries and keys with scores beyond the level.
-FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
+FIXED = fixed_normals(32, 16), fixed_normals(32, 16)[::-1] + 0.5
 
 
 def derive() -> Chains:

@@ -4,8 +4,8 @@ import numpy as np
 
 from verify.spec import NORMAL, Allowance, Chain, Chains, Claim, Computed, Items, Limit, Named, Softmax
 from verify.spec import Symbol, Wrong, algebra, cite, e, exp, j, limit, oo, over_keys, score, symbols, v
-from verify.spec.arrays import Array, attention, in_single_precision, largest_difference, loops, probabilities
-from verify.spec.arrays import softmax, stream
+from verify.spec.arrays import Array, Sees, attention, attention_in_loops, in_single_precision
+from verify.spec.arrays import largest_difference, over_queries, probabilities, softmax, stream
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
@@ -16,7 +16,7 @@ RNG = stream(0, "attention-definition", "arrays", 0)
 Q, K, V = (NORMAL.draw(RNG, shape) for shape in ((QUERIES, HEAD), (KEYS, HEAD), (KEYS, WIDTH)))
 BLOCKED, NO_PADDING = np.full((QUERIES, KEYS), -np.inf), np.arange(KEYS) < KEYS - 2
 # Masks by name: as an array that is added to the scores, and in words of single indices for the loops.
-MASKS: dict[str, tuple[Array, loops.Sees]] = {
+MASKS: dict[str, tuple[Array, Sees]] = {
     "none": (np.zeros((QUERIES, KEYS)), lambda _query, _key: True),
     "causal": (np.triu(BLOCKED, 1), lambda query, key: key <= query),
     "padding": (np.where(NO_PADDING, 0.0, BLOCKED), lambda _, key: key not in {5, 6}),  # the last two of 7
@@ -57,7 +57,7 @@ def distance(part: str, mask: str, weights: Array, output: Array) -> float:
     """Return how far weights and output are from a part of the definition under a mask."""
     sees = MASKS[mask][1]
     if part == "loops":
-        return largest_difference(output, loops.attention_in_loops(Q, K, V, SCALE, sees))
+        return largest_difference(output, attention_in_loops(Q, K, V, SCALE, sees))
     if part == "rows":
         return largest_difference(weights.sum(axis=1), np.ones(QUERIES))
     return float(max(weights[place] for place in np.ndindex(weights.shape) if not sees(*place)))
@@ -73,7 +73,7 @@ def experiment() -> Items:
             yield of_mask(f"{part}-{mask}", PARTS[part], arguments=given, allowance=near)
     scores = SCALE * Q @ K.T
     for name, part, mask, weights in (
-        ("softmax-over-queries", "loops", "none", loops.over_queries(scores)),
+        ("softmax-over-queries", "loops", "none", over_queries(scores)),
         ("scale-after-softmax", "loops", "none", SCALE * softmax(scores / SCALE)),
         ("in-single-precision", "loops", "none", in_single_precision(softmax)(scores)),
         ("mask-transposed", "loops", "causal", softmax(scores + np.tril(BLOCKED, -1))),

@@ -7,7 +7,7 @@ from scipy import special
 
 from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Softmax, Symbol, Wrong, a, algebra, exp, j, l
 from verify.spec import over_keys, s
-from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax, stream
+from verify.spec.arrays import Array, in_single_precision, largest_difference, over_queries, softmax, stream
 
 ROWS, KEYS = 64, 50
 # The identities by name, each with the words for the error of array code.
@@ -53,7 +53,7 @@ WRONG: dict[str, Callable[[Array], Array]] = {
     "ratio-of-halves": lambda x: softmax(x / 2),
     "squares-for-exponentials": lambda x: x**2 / np.sum(x**2, axis=1, keepdims=True),
     "size-saturates": lambda x: softmax(x * np.abs(np.mean(x, axis=1, keepdims=True))),
-    "over-rows": loops.over_queries,
+    "over-rows": over_queries,
 }
 
 
