@@ -27,7 +27,8 @@ d, m, n, d_v, sigma  how many components, queries, keys, components of a value; 
 mu_q, sigma_q …      mean, deviation, skewness, kurtosis of components: mu, sigma, gamma, kappa of q and k
 
 integrated           a mean over rows of normal scores as a number; ``over_lengths`` and ``mean_beside_sink``
-                     are integrals for what it has none for, each an ``Approximation``
+                     are integrals for what it has none for, each an ``Approximation``; ON_PAPER is the
+                     precision of a point of a curve
 SymPy's own          Symbol, symbols, S, Rational, Float, Expr, Matrix, eye, Sum, Integral, Derivative, Limit,
                      oo, pi, exp, log, sqrt, tanh, sin, cos, erf, erfc, gamma, Abs, Max, Min, Eq, Le, Ge, Gt,
                      KroneckerDelta, kronecker_product, lambdify, simplify; others come from SymPy
