@@ -129,15 +129,6 @@ def test_far_inside_a_bound_is_decided_whatever_the_skewness() -> None:
     assert check.interval[0] < 0.01 < check.interval[1] < 0.5
 
 
-def test_a_wrong_block_variance_leaves_the_check_open() -> None:
-    """Where the blocks vary far more or less than derived, nothing is decided and the reason says why."""
-    for wrong in (0.02, 50.0):
-        check = quantity("one", 5.0, 5.0, component("mean", block_variance=wrong), tolerance=Tolerance(30.0))
-        judged_check = judged([check])[0]["one"]
-        assert judged_check.verdict is Verdict.UNDECIDED
-        assert "the derived block variance or the sampler is wrong" in judged_check.reason
-
-
 def test_an_exact_value_a_unit_off_is_refuted() -> None:
     """Equal is confirmed, one unit in the last place off is refuted, and nothing is drawn."""
     same = Exact("same", "a value", (("n", 3),), Prediction(0.1, "0.1"), 0.1)

@@ -54,6 +54,17 @@ def test_hull_covers_at_95_percent(d: int, side: int, distribution: Distribution
     assert at_least(covered(estimand, drawn, truth_of(d, distribution), 0.05), 200, 0.95)
 
 
+@pytest.mark.parametrize("wrong", [0.02, 50.0])
+def test_a_wrong_block_variance_makes_no_interval_narrower(wrong: float) -> None:
+    """Far too small or too large, the interval reaches as far as that with the sampled variance."""
+    sample = sample_of(np.random.default_rng(13).normal(5, 1, (1000, 1)))
+    measured = component("mean", block_variance=wrong).measure(sample, 1e-6)
+    reach = intervals.student_quantile(1e-6, 1000) * measured.error
+    low, high = measured.interval
+    assert low <= measured.value - reach < 5 < measured.value + reach <= high
+    assert high - low >= 2 * intervals.normal_quantile(1e-6) * math.sqrt(wrong / 1000) * (1 - 1e-9)
+
+
 def test_skewness_corrected_covers_at_95_percent() -> None:
     """Means of exponentials, at the fewest blocks that count as reliable."""
     blocks = intervals.least_blocks(2.0, 0.05)
