@@ -13,7 +13,9 @@ from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
 from tests.tool import ROOT, Tool
 from verify.claims.chapters import CHAPTERS
 from verify.cli.main import main
+from verify.cli import showing
 from verify.cli.showing import page
+from verify.engine import store
 from verify.symbolic import notation
 from verify.text.latex import plain
 from verify.version import __version__
@@ -71,6 +73,15 @@ def test_measured_numbers_of_words_are_of_the_reference_run(tool: Tool) -> None:
     shown = tool("show", "low-precision-sums").out
     assert "(measured in a run)" not in shown
     assert "of the reference run: seed " in shown
+
+
+def test_a_page_is_made_once(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes from the store again, as long as the code is the same."""
+    first = tool("show", "score-mean").out
+    monkeypatch.setattr(showing, "page", lambda *_: "another")
+    assert tool("show", "score-mean").out == first
+    monkeypatch.setattr(store, "code", lambda: "edited")
+    assert tool("show", "score-mean").out == "another\n"
 
 
 def test_without_a_command_help_is_shown(tool: Tool) -> None:

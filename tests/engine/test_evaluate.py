@@ -9,7 +9,7 @@ import pytest
 from tests.catalogue import CATALOGUE, derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, line, quantity
 from verify.engine import evaluate as evaluating
-from verify.engine.catalogue import Shipped, InMemoryClaim
+from verify.engine.catalogue import in_memory, shipped
 from verify.engine.evaluate import Rounds, draw, evaluate
 from verify.engine.preparing import Work, derivation_record, validate
 from verify.engine.runner import settings
@@ -53,7 +53,7 @@ def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     assert all(line.holds for line in other.lines)
 
 
-WORK = Work(Shipped(CLAIM.chapter, NAME), settings(profile="quick", tolerance=0.02))
+WORK = Work(shipped()[NAME], settings(profile="quick", tolerance=0.02))
 
 
 def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_a_failed_derivation_is_all_that_is_on_record() -> None:
     multiple = derivation(NAME)["multiple"]
     *first, last = multiple.lines
     wrong = Chain(multiple.start, *first, replace(last, expression=d))
-    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=lambda: wrong)))
+    work = replace(WORK, claim=in_memory(replace(CLAIM, derive=lambda: wrong)))
     end = evaluate(work, "", (), 60.0)
     record = ClaimRecord.model_validate_json(end.record)
     assert record.derivation.status is Proof.FAILED

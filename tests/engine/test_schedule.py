@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from tests.tool import example_claim
-from verify.engine import store as storing
-from verify.engine.catalogue import ClaimFile, InMemoryClaim, Shipped, catalogue
-from verify.engine.evaluate import evaluate, perform
+from verify.engine import evaluate as evaluating
+from verify.engine.catalogue import Entry, catalogue, in_memory, shipped
+from verify.engine.evaluate import evaluate, key, perform, versions
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import RunProgress, Schedule
-from verify.engine.store import Store, key, versions
+from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError, VerifyError
 from verify.executors.machine import threads_of
 from verify.executors.workers import Workers
@@ -35,7 +35,7 @@ def settled(
 ) -> tuple[list[str], RunProgress]:
     """Return the digests of three claims, and how much was drawn for them."""
     chosen = settings(profile="quick", tolerance=0.02)
-    works = [Work(Shipped(catalogue()[name].chapter, name), chosen) for name in NAMES]
+    works = [Work(shipped()[name], chosen) for name in NAMES]
     schedule = Schedule(works, executor, store, task_s=task_s)
     digests = {claim.record.id: claim.record.digest for claim in schedule.run()}
     return [digests[name] for name in NAMES], schedule.progress
@@ -91,7 +91,7 @@ def test_any_number_of_processes(alone: list[str], count: int) -> None:
 
 def test_a_claim_made_here_stays_here(alone: list[str]) -> None:
     """It is settled by this process and its threads, and its cells need no pickle."""
-    made = Work(InMemoryClaim(catalogue()[NAMES[0]]), settings(profile="quick", tolerance=0.02))
+    made = Work(in_memory(catalogue()[NAMES[0]]), settings(profile="quick", tolerance=0.02))
     with threads_of(2) as threads:
         (claim,) = Schedule([made], Executor(), mapped=threads.map).run()
     assert claim.record.digest == alone[0]
@@ -168,12 +168,10 @@ def test_a_task_is_done_with_the_same_version() -> None:
         perform(versions(), pickle.dumps((sys.exit, (3,))))
 
 
-FILE = ClaimFile(
-    origin=Path("mine.py"), text=example_claim().encode(), beside=(("common", b"X = 1"),), id="mine"
-)
+FILE = Entry("mine", "user", Path("mine.py"), example_claim().encode(), (("common", b"X = 1"),))
 CLAIMS = (
-    Shipped("raw_scores", "score-variance"),
-    Shipped("raw_scores", "score-mean"),
+    shipped()["score-variance"],
+    shipped()["score-mean"],
     FILE,
     replace(FILE, text=FILE.text + b"\n"),
     replace(FILE, beside=(("common", b"X = 2"),)),
@@ -193,19 +191,19 @@ def test_all_that_a_value_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPat
     assert made() == before
     assert key("a", replace(FILE, origin=Path("elsewhere/mine.py"))) == key("a", FILE)
     for name in versions():
-        monkeypatch.setattr(storing, "versions", lambda name=name: {**versions(), name: "other"})
+        monkeypatch.setattr(evaluating, "versions", lambda name=name: {**versions(), name: "other"})
         assert not set(before) & set(made())
         monkeypatch.undo()
 
 
 def test_a_claim_made_in_this_process_is_not_stored() -> None:
     """It may hold anything."""
-    assert key("a", InMemoryClaim(catalogue()["score-variance"])) is None
+    assert key("a", in_memory(catalogue()["score-variance"])) is None
 
 
 def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
     """A cell made again is the same pickle."""
-    claim = Shipped("raw_scores", "pairwise-estimator")
+    claim = shipped()["pairwise-estimator"]
     works = [Work(claim, settings(profile="quick", seed=seed)) for seed in (1, 1, 2)]
     first, again, other = (
         [(cell.id, cell.pickled, cell.drawn.total.to_bytes()) for cell in stretch.cells if cell.drawn.batches]

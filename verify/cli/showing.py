@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import re
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from verify.cli.console import claims_option, settings_options, tell, width_of
-from verify.errors import ClaimError, claim_errors
+from verify.errors import ClaimError, StoreError, claim_errors
+from verify.files.names import RUN
 
 if TYPE_CHECKING:
     from verify.spec.claim import Claim
@@ -32,26 +37,27 @@ def list_(words: tuple[str, ...]) -> None:
 
     With WORD, such as rope or "flash attention", list those that it describes.
     """
-    from verify.evidence import Proof
-    from verify.evidence.load import numbers, shipped
-    from verify.files.names import shipped_table
+    from verify.files.names import shipped_folder, shipped_table
     from verify.text.latex import plain
 
-    # As the reference has them, without SymPy.
-    known, sought = {claim.id: claim for claim in shipped().claims}, " ".join(words)
-    called = shipped_table("aliases")
-    places, width, chapter = numbers(known, known), max(map(len, known)), None
-    for name, claim in known.items():
-        text = f"{places[name]} {name} {plain(claim.title)} {called.get(name, '')}".lower()
-        # Each word that is sought begins one of these.
-        if not all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in sought.lower().split()):
-            continue
-        if claim.chapter_title != chapter:
-            tell(claim.chapter_title if chapter is None else f"\n{claim.chapter_title}")
-            chapter = claim.chapter_title
-        ending = " (proved)" if claim.derivation.status is Proof.PROVED else ""
-        tell(f"  {places[name]:>4} {name:<{width}}  {plain(claim.title)}{ending}")
-    if chapter is None:
+    # As the reference has them: no library is loaded, and nothing of them is looked at but words.
+    reference = json.loads((shipped_folder("reference") / RUN.evidence).read_bytes())
+    called, sought = shipped_table("aliases"), " ".join(words)
+    width, listed = max(len(claim["id"]) for claim in reference["claims"]), ""
+    chapters = groupby(reference["claims"], lambda claim: claim["chapter_title"])
+    for number, (chapter, claims) in enumerate(chapters, 1):
+        for place, claim in enumerate(claims, 1):
+            at, name, title = f"{number}.{place}", claim["id"], plain(claim["title"])
+            text = f"{at} {name} {title} {called.get(name, '')}".lower()
+            # Each word that is sought begins one of these.
+            if not all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in sought.lower().split()):
+                continue
+            if chapter != listed:
+                tell(f"\n{chapter}" if listed else chapter)
+                listed = chapter
+            ending = " (proved)" if claim["derivation"]["status"] == "proved" else ""
+            tell(f"  {at:>4} {name:<{width}}  {title}{ending}")
+    if not listed:
         raise ClaimError(f"no claim is about {sought!r}; `sdpa-verify list` shows them all")
 
 
@@ -65,13 +71,30 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> int:
 
     The exit status is 1 if a line does not hold.
     """
-    from verify.engine.catalogue import choose, look_up
+    from verify.engine.store import Store, code, default_path
+    from verify.files.names import shipped_folder
 
-    known, (name, *_) = look_up([claim, *claim_files])
-    (entry,) = choose(known, [name]).values()
-    with claim_errors(entry.id, entry.origin):
-        derivation = entry.claim.derived()
-        text = page(entry.claim, derivation, width_of() or 80)
+    width, store = width_of() or 80, None
+    # The same code makes the same page of a claim that ships, without loading SymPy and checking it again.
+    reference = (shipped_folder("reference") / RUN.evidence).read_bytes()
+    row = hashlib.sha256(repr(("page", code(), claim, width)).encode() + reference).digest()
+    with contextlib.ExitStack() as stack:
+        if not claim_files:
+            with contextlib.suppress(StoreError):
+                store = stack.enter_context(Store(default_path()))
+        if store and (content := store.get(row)):
+            tell(content.decode(), hang=0)
+            return 0
+
+        from verify.engine.catalogue import choose, look_up
+
+        known, (name, *_) = look_up([claim, *claim_files])
+        (entry,) = choose(known, [name]).values()
+        with claim_errors(entry.id, entry.origin):
+            derivation = entry.claim.derived()
+            text = page(entry.claim, derivation, width)
+        if store and not derivation.problem:
+            store.put(row, text.encode())
     tell(text, hang=0)
     return 1 if derivation.problem else 0
 

@@ -19,7 +19,7 @@ from sympy import Dummy, Expr, Poly, S, sqrt
 
 from verify import defaults
 from verify.engine import runner
-from verify.engine.catalogue import InMemoryClaim
+from verify.engine.catalogue import in_memory
 from verify.engine.questions import Question, derivation_text, question
 from verify.engine.sources import SourceBook
 from verify.errors import ClaimError, SettingsError
@@ -191,7 +191,7 @@ def ask(
         )
         asks = f"What is ${in_line(asked.quantity)}$ for {asked.components}?"
         record = runner.run(
-            {NAME: InMemoryClaim(claim)},
+            {NAME: in_memory(claim)},
             chosen,
             SourceBook(),
             requested=(NAME,),

@@ -1,7 +1,7 @@
 """Finds the claims, refuses duplicates and malformed files by name, and picks those asked for.
 
 A claim comes with the tool, from a file of the user's own, which is imported, or from a program that uses
-the tool. It is known by an entry, which loads the claim when it is needed.
+the tool. It is known by an `Entry`, which loads the claim when it is needed.
 """
 
 import ast
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS, ORDER
@@ -32,98 +32,65 @@ Beside = tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True)
-class Shipped:
-    """A claim that comes with the tool, by its chapter and id."""
+class Entry:
+    """A claim by where it comes from: shipped with the tool, from a file of the user's, or from a program.
 
-    chapter: str
-    id: str
-    origin: ClassVar[object] = ""
-
-    @property
-    def claim(self) -> Claim:
-        """The claim itself."""
-        return _shipped(self.chapter, self.id)
-
-    def __str__(self) -> str:
-        return f"verify.claims.{self.chapter}.{self.id.replace('-', '_')}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimFile:
-    """A claim file of the user's own, with the text that it was read with: that goes with it to workers.
-
-    ``origin`` is its path. ``beside`` are the modules in the same folder that it imports: its entries in the
-    store depend on them.
+    A shipped claim is known by its chapter and id. Of a claim file, ``origin`` is the path, ``text`` what was
+    read, which goes with it to workers, and ``beside`` the modules in its folder that it imports: its entries
+    in the store depend on them. A claim that was ``made`` in this process may hold anything, and stays here.
     """
 
-    origin: Path
-    text: bytes = field(repr=False)
-    beside: Beside = field(repr=False, default=())
     id: str
-    chapter: ClassVar[str] = USER
+    chapter: str
+    origin: Path | None = None
+    text: bytes = field(default=b"", repr=False)
+    beside: Beside = field(default=(), repr=False)
+    made: Claim | None = field(default=None, repr=False, compare=False)
 
     @property
     def claim(self) -> Claim:
-        """The claim that the file defines; in another process, this runs the file, once."""
-        key = self.origin, self.text, self.beside
-        if key not in _LOADED:
-            _LOADED[key], _ = _run(self.origin, self.text)
-        return _LOADED[key]
+        """The claim itself, loaded once in each process; that of a file by running the file."""
+        if self.made is not None:
+            return self.made
+        if self not in _LOADED:
+            if self.origin is None:
+                module = str(self)
+                _LOADED[self] = _claim_of(
+                    importlib.import_module(module), module, Path(self.id), self.chapter
+                )
+            else:
+                _LOADED[self], _ = _run(self.origin, self.text)
+        return _LOADED[self]
 
     def __str__(self) -> str:
-        return str(self.origin)
+        if self.made is not None:
+            return f"Claim {self.made.title!r}"
+        return str(self.origin or f"verify.claims.{self.chapter}.{self.id.replace('-', '_')}")
 
 
-_LOADED: dict[tuple[Path, bytes, Beside], Claim] = {}
-
-
-@dataclass(frozen=True, eq=False)
-class InMemoryClaim:
-    """A claim made in this process, which may hold anything and stays here."""
-
-    claim: Claim
-    origin: ClassVar[object] = ""
-    chapter: ClassVar[str] = USER
-
-    @property
-    def id(self) -> str:
-        """The claim's id."""
-        return self.claim.id
-
-    def __str__(self) -> str:
-        return f"Claim {self.claim.title!r}"
-
-
-Entry = Shipped | ClaimFile | InMemoryClaim
-"""A claim by where it comes from; all but an ``InMemoryClaim`` can be sent to another process.
-
-Its ``origin`` is the file that messages name, empty where there is none.
-"""
-
-_Entry = TypeVar("_Entry", bound=Entry)
+_LOADED: dict[Entry, Claim] = {}
 
 ClaimSpecifier = str | Path | Claim | Entry
 """A name of a claim: its id, the path of its file, or the claim itself."""
 
 
+def in_memory(claim: Claim) -> Entry:
+    """Return a claim made in this process as an entry."""
+    return Entry(claim.id, USER, made=claim)
+
+
 @cache
-def shipped() -> dict[str, Shipped]:
+def shipped() -> dict[str, Entry]:
     """Return the claims that come with the tool by id, in the order of the report; none is loaded."""
     paths = sorted(Path(verify.claims.__path__[0]).glob("*/*.py"))
     claims = [path for path in paths if path.stem != "__init__"]
-    return _in_order([Shipped(path.parent.name, path.stem.replace("_", "-")) for path in claims])
+    return _in_order([Entry(path.stem.replace("_", "-"), path.parent.name) for path in claims])
 
 
 @cache
 def catalogue() -> dict[str, Claim]:
     """Return the claims themselves that come with the tool."""
     return {name: entry.claim for name, entry in shipped().items()}
-
-
-@cache
-def _shipped(chapter: str, name: str) -> Claim:
-    module = str(Shipped(chapter, name))
-    return _claim_of(importlib.import_module(module), module, Path(name), chapter)
 
 
 def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[str, ...]]:
@@ -142,7 +109,7 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[s
                     f"Claim {given.title!r}: has no id; give it one, such as Claim(id='my-claim', …)"
                 )
             if given.id not in shipped() or shipped()[given.id].claim is not given:
-                entries.append(InMemoryClaim(given.placed(given.id, USER, {})))
+                entries.append(in_memory(given.placed(given.id, USER, {})))
         elif not isinstance(given, str):
             given = read(given) if isinstance(given, Path) else given  # noqa: PLW2901
             if given not in entries:
@@ -153,9 +120,9 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[s
     return known, tuple(by_number.get(name, name) for name in names)
 
 
-def _in_order(entries: Sequence[_Entry]) -> dict[str, _Entry]:
+def _in_order(entries: Sequence[Entry]) -> dict[str, Entry]:
     """Return entries by id in the order of the report."""
-    by_id: dict[str, _Entry] = {}
+    by_id: dict[str, Entry] = {}
     for entry in entries:
         if entry.id in RESERVED:
             raise ClaimError(f"{entry}: claim id {entry.id!r} means something else in keys; choose another")
@@ -164,14 +131,14 @@ def _in_order(entries: Sequence[_Entry]) -> dict[str, _Entry]:
         by_id[entry.id] = entry
     chapters = list(CHAPTERS)
 
-    def place(entry: _Entry) -> Any:
+    def place(entry: Entry) -> Any:
         known = ORDER.index(entry.id) if entry.id in ORDER else len(ORDER)
         return chapters.index(entry.chapter), known, entry.id
 
     return {entry.id: entry for entry in sorted(entries, key=place)}
 
 
-def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _Entry]:
+def choose(claims: Mapping[str, Entry], wanted: Iterable[str]) -> dict[str, Entry]:
     """Return the claims asked for, in the order of the report; all of them if none is named.
 
     Raises:
@@ -190,7 +157,7 @@ def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _En
 # --- files of the user's own ---
 
 
-def read(path: Path) -> ClaimFile:
+def read(path: Path) -> Entry:
     """Return a claim file of the user's own as it is now; this runs it.
 
     Raises:
@@ -200,9 +167,9 @@ def read(path: Path) -> ClaimFile:
         raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
     text = read_bytes(path, _CLAIM_FILE)
     claim, beside = _run(path, text)
-    file = ClaimFile(origin=path, text=text, beside=beside, id=claim.id)
-    _LOADED[path, text, beside] = claim
-    return file
+    entry = Entry(claim.id, USER, path, text, beside)
+    _LOADED[entry] = claim
+    return entry
 
 
 _BESIDE: set[str] = set()  # names of modules that were imported from beside a claim file

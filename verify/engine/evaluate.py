@@ -5,22 +5,30 @@ where a claim is evaluated. The rest of larger draws is handed back; called agai
 this process or another, ``evaluate`` has the generator take the same way to where it was.
 """
 
+import hashlib
+import json
 import math
 import pickle
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import version
 from itertools import count
 from typing import Any
 
+import numpy as np
+import scipy.linalg  # noqa: F401 - its library is among those that versions names
+
+from verify.engine.catalogue import Entry
 from verify.engine.measure import measure
 from verify.engine.preparing import Prepared, Work, claim_record, prepare
-from verify.engine.store import versions
+from verify.engine.store import code
 from verify.errors import SettingsError, VerifyError, claim_errors, described
-from verify.executors.machine import one_blas_thread
+from verify.executors.machine import linear_algebra, one_blas_thread
 from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
+from verify.version import __version__
 
 
 @dataclass(frozen=True)
@@ -200,3 +208,35 @@ def perform(wanted: dict[str, str], task: bytes) -> Any:
         raise
     except BaseException as error:  # noqa: BLE001 - a claim file may do anything
         raise VerifyError(described(error)) from None
+
+
+# --- what results depend on ---
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that two machines have to share for results that are the same to the last bit."""
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]
+    return {
+        "sdpa-verify": f"{__version__} ({code()})",
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: version(name) for name in ("numpy", "scipy", "sympy", "mpmath")},
+        # The C library has the logarithms.
+        "machine": " ".join((platform.machine(), platform.system(), *platform.libc_ver())),
+        "instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
+        "linear algebra": linear_algebra(),
+    }
+
+
+def key(kind: str, claim: Entry, *parts: object) -> bytes | None:
+    """Return the key in the store of a value of this ``kind``, by its claim and ``parts``, which JSON knows.
+
+    It is a SHA-256 over all of that and the versions. A claim made in this process may hold anything; it has
+    none. A claim file may read other files, which are in no key.
+    """
+    if claim.made is not None:
+        return None
+    # By its text and not by its path: a copy elsewhere, or an older text, has its own rows again.
+    source = repr((claim.text, claim.beside)) if claim.origin else ""
+    content = json.dumps([kind, versions(), claim.id, source, *parts], sort_keys=True)
+    return hashlib.sha256(content.encode()).digest()

@@ -50,7 +50,7 @@ from verify.text.numbers import counted
 
 @dataclass(frozen=True)
 class Work:
-    """All that a claim's evidence depends on; all but an ``InMemoryClaim`` can go to other processes."""
+    """All that a claim's evidence depends on; all can go to other processes but claims made in this one."""
 
     claim: Entry
     settings: Settings

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 
 from verify import defaults
 from verify.engine.catalogue import Entry
+from verify.engine.evaluate import versions
 from verify.engine.preparing import Work
 from verify.engine.schedule import RunProgress, Schedule, SettledClaim
 from verify.engine.sources import SourceBook
 from verify.engine.statements import decide
-from verify.engine.store import Store, versions
+from verify.engine.store import Store
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
     PROFILES,

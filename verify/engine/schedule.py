@@ -16,10 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from verify.engine.catalogue import InMemoryClaim
-from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate, perform
+from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate, key, perform, versions
 from verify.engine.preparing import Work
-from verify.engine.store import Store, key, versions
+from verify.engine.store import Store
 from verify.errors import VerifyError, described
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.blocks import Chunk, Drawn, Sums
@@ -198,7 +197,7 @@ class Schedule:
     def _send(self, steps: Steps, number: int, task: Task) -> None:
         """Send a task to the executor; a task of a claim made in this process is done here and now."""
         work = task[1][0]
-        if isinstance(work.claim, InMemoryClaim):
+        if work.claim.made is not None:
             self._advance(steps, (number, evaluate(work, "", (), math.inf, self._mapped)))
             return
         future = self._executor.submit(perform, versions(), pickle.dumps(task))

@@ -1,33 +1,24 @@
 """Keeps chunks' sums, checked derivations and settled claims in SQLite, each under a hash of its inputs.
 
 Its write-ahead log lets several runs share it. It saves time and decides nothing: its file may be deleted.
-Among the inputs are the versions of all that decides the digits of results.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-import platform
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
-import numpy as np
-import scipy.linalg  # noqa: F401 - its library is among those that versions names
 from platformdirs import user_cache_path
 
-from verify.engine.catalogue import ClaimFile, Entry, InMemoryClaim
 from verify.errors import StoreError
-from verify.executors.machine import linear_algebra
 from verify.proofs import RECORD
 from verify.text.escapes import one_line
-from verify.version import __version__
 
 VARIABLE = "SDPA_VERIFY_STORE"
 """The environment variable that says where the store is."""
@@ -54,36 +45,11 @@ def default_path() -> Path:
 
 
 @cache
-def versions() -> dict[str, str]:
-    """Return the versions that two machines have to share for results that are the same to the last bit."""
-    # Developers edit files without another version.
+def code() -> str:
+    """Return a digest of the tool's own code; developers edit files without another version."""
     package = Path(__file__).resolve().parents[1]
     sources = [*sorted(package.rglob("*.py")), *sorted(package.rglob("*.v")), RECORD]
-    code = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
-    simd = np.show_config(mode="dicts")["SIMD Extensions"]
-    return {
-        "sdpa-verify": f"{__version__} ({code[:12]})",
-        "python": ".".join(platform.python_version_tuple()[:2]),
-        **{name: version(name) for name in ("numpy", "scipy", "sympy", "mpmath")},
-        # The C library has the logarithms.
-        "machine": " ".join((platform.machine(), platform.system(), *platform.libc_ver())),
-        "instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
-        "linear algebra": linear_algebra(),
-    }
-
-
-def key(kind: str, claim: Entry, *parts: object) -> bytes | None:
-    """Return the key of a value of this ``kind`` that depends on a claim and on ``parts``, which JSON knows.
-
-    It is a SHA-256 over all of that. A claim made in this process may hold anything; it has none. A claim
-    file may read other files, which are in no key.
-    """
-    if isinstance(claim, InMemoryClaim):
-        return None
-    # By its text and not by its path: a copy elsewhere, or an older text, has its own rows again.
-    source = repr((claim.text, claim.beside)) if isinstance(claim, ClaimFile) else ""
-    content = json.dumps([kind, versions(), claim.id, source, *parts], sort_keys=True)
-    return hashlib.sha256(content.encode()).digest()
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:12]
 
 
 class Store:
