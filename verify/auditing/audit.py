@@ -1,28 +1,51 @@
-"""An audit: is the attention of a recording what it was meant to be, in every row of every call?"""
+"""An audit: is the attention of a recording what it was meant to be, in every row of every call?
+
+`audit` runs through the layers and returns the record of it; each layer's findings are its mask, scale,
+formula, overflow, and rows that see no key.
+"""
 
 import datetime as dt
 import math
 import re
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, SupportsFloat
 
+import numpy as np
+from scipy import special
 from threadpoolctl import threadpool_limits
 
 from verify.auditing.files import load
-from verify.auditing.findings import findings, plain, score_summaries
-from verify.auditing.layers import LayerRun
+from verify.auditing.formula import LEVEL, SCALE
+from verify.auditing.layers import NEAR, LayerRun
 from verify.auditing.masks import intended_mask as mask_of
-from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording
-from verify.auditing.scales import scale_expression
+from verify.auditing.recording import ARRAYS, LARGEST, Array, Call, Intended, Layer, Recording
+from verify.auditing.scales import ROUNDING, diagnose, scale_expression
 from verify.errors import RecordingError, SettingsError
-from verify.evidence.audits import RESERVED, AuditRecord, Finding, Intention, Judgement, LayerRecord, together
+from verify.evidence.audits import (
+    RESERVED,
+    AuditRecord,
+    Finding,
+    Intention,
+    Judgement,
+    LayerRecord,
+    ScoreSummary,
+    together,
+)
 from verify.evidence.runs import Tool
 from verify.executors.machine import environment
-from verify.text.escapes import one_line
+from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
+
+_TOLERANCE = (
+    0.01  # the interval of the scale that the output implies has to lie within 1% of the intended scale
+)
+_BFLOAT16 = 2.0**-8
+_WIDER = "scale the queries before the product, or keep scores in float32"
+_MOST_NAMED = 3
 
 
 def audit(
@@ -83,12 +106,13 @@ def audit(
             asked = replace(layer, intended=meant or layer.intended, mask=intended_mask or layer.mask)
             layers.append(_record(LayerRun(asked), {record.id for record in layers}))
     # What was not seen and could differ: its reason in a word, and a line.
-    left_out = [("unrecorded", plain(text)) for text in recording.left_out]
-    if warned := [layer.name for layer in layers if any(map(_is_coarse, layer.findings))]:
-        where = plain(together(warned))
+    left_out = [("unrecorded", _plain(text)) for text in recording.left_out]
+    warned = [x.name for x in layers for f in x.findings if (f.kind, f.judgement) == ("formula", "warned")]
+    if warned:
+        where = _plain(together(list(dict.fromkeys(warned))))
         left_out.append(("precision", f"faults in {where} below the precision that outputs agree to"))
     if silent := [x.name for x in layers if x.rows_compared + x.rows_without_key < x.rows]:
-        where = plain(together(silent))
+        where = _plain(together(silent))
         left_out.append(("output", f"outputs of {where}, in whole or in part: give v and out"))
     return AuditRecord(
         tool=Tool(version=__version__),
@@ -100,10 +124,6 @@ def audit(
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
     ).sealed()
-
-
-def _is_coarse(finding: Finding) -> bool:
-    return finding.kind == "formula" and finding.judgement is Judgement.WARNED
 
 
 def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) -> Call:
@@ -131,7 +151,7 @@ def _record(run: LayerRun, taken: set[str]) -> LayerRecord:
         expression=run.expression.text,
         value=run.intended_scale(run.keys),
         origin=run.intended.origin,
-        where=plain(run.intended.where),
+        where=_plain(run.intended.where),
     )
     declared = {"mask": " or ".join(run.masks), "intended mask": layer.mask}
     return LayerRecord(
@@ -151,7 +171,218 @@ def _record(run: LayerRun, taken: set[str]) -> LayerRecord:
         backend=one_line(layer.backend),
         declared={what: one_line(value)[:200] for what, value in declared.items() if value},
         intention=intention,
-        findings=tuple(findings(run)),
-        scores=tuple(score_summaries(run.per_sequence)),
-        notes=tuple(map(plain, layer.notes)),
+        findings=tuple(_findings(run)),
+        scores=tuple(_score_summaries(run.per_sequence)),
+        notes=tuple(map(_plain, layer.notes)),
     )
+
+
+def _plain(text: str) -> str:
+    """Return a recording's text as one line of prose."""
+    return as_prose(one_line(text))
+
+
+def _findings(run: LayerRun) -> Iterator[Finding]:
+    """Yield the findings of a layer."""
+    of_layer: dict[str, Any] = {"sequences": run.sequences}
+    if (mask := _mask(run)) is not None:
+        yield Finding(id="mask", kind="mask", **of_layer, **mask)
+    for kind, judge in (("scale", _scale), ("formula", _formula)):
+        by_head = [judge(run, head) for head in range(run.heads)]
+        # Heads that are judged alike are one finding, with the numbers of the worst of them.
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for head, judged in enumerate(by_head):
+            key = judged["judgement"], judged.get("cause"), judged.get("fix")
+            groups.setdefault(key, []).append(head)
+        badness = [judged.pop("badness") for judged in by_head]
+        for number, heads in enumerate(groups.values(), 1):
+            worst = by_head[max(heads, key=badness.__getitem__)]
+            worst["heads"] = () if len(heads) == run.heads else tuple(heads)
+            yield Finding(id=f"{kind}-{number}" if number > 1 else kind, kind=kind, **of_layer, **worst)
+    yield Finding(id="overflow", kind="overflow", **of_layer, **_overflow(run))
+    if run.blind:
+        odd = [
+            f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
+            for what, (count, sequence, row) in run.odd_rows.items()
+        ]
+        yield Finding(
+            id="rows-without-keys",
+            kind="rows-without-keys",
+            quantity="the number of rows that see no key and are not 0",
+            estimate=float(sum(count for count, *_ in run.odd_rows.values())),
+            band=(None, 0.0),
+            judgement=Judgement.REFUTED if odd else Judgement.CONFIRMED,
+            cause="; ".join(odd),
+            fix="write zeros where a row sees no key" if odd else "",
+            **of_layer,
+        )
+
+
+def _mask(run: LayerRun) -> dict[str, Any] | None:
+    wrong, meant = run.wrong_mask, run.meant
+    judged: dict[str, Any] = {
+        "quantity": "the number of rows that see other keys than were meant",
+        "band": (None, 0.0),
+    }
+    if wrong is not None:
+        cause, fix = wrong.text, f"give the call the mask that was meant, {run.layer.mask}"
+        if wrong.is_cut:
+            cause += ": the causal mask is aligned at the first key"
+            fix = "align the mask at the last key: with a cache the last query is that of the last key"
+        elif meant and meant.kind in ("window", "chunk") and set(run.masks) == {"causal"}:
+            cause = f"a {meant.kind} of {meant.number} is meant, and the layer does not keep to it: {cause}"
+        refuted = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
+        return judged | refuted
+    return None if meant is None else judged | {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+
+
+def _scale(run: LayerRun, head: int) -> dict[str, Any]:
+    """Judge the factor that calls were given, and the scale that a head's output implies."""
+    applied, meant = max(run.given, key=lambda pair: abs(pair[0] / pair[1] - 1), default=(1.0, 1.0))
+    base, sums, origin = applied / meant, run.sums, run.intended.origin
+    step, half, error = (float(array[head]) for array in sums.scale)
+    ratio, compared, bad = base * float(run.ratio[head]), int(sums.compared[head]), int(sums.bad[head])
+    value, room = ratio * (1 + step), abs(ratio) * half
+    # An interval that holds the intended scale, and 0 or twice as much beside, tells nothing.
+    is_known = room < max(1.0, abs(value - 1)) and 2 * bad <= compared
+    if not is_known:
+        value, room = base, math.inf
+    judged: dict[str, Any] = {
+        "quantity": "the scale over the intended scale",
+        "estimate": value if is_known or run.given else None,
+        "band": (1 - _TOLERANCE, 1 + _TOLERANCE),
+        "badness": abs(value - 1),
+    }
+    if is_known:
+        judged |= {"interval": (value - room, value + room), "level": LEVEL}
+        judged |= {"standard_error": abs(ratio) * error} if math.isfinite(error) else {}
+    # A wrong factor of the output looks like another scale: beside it, the scale has to be off as well.
+    off = min(abs(value - 1), abs(ratio * (1 + float(sums.beside(SCALE)[head])) - 1))
+    is_far = is_known and off > max(_TOLERANCE + room, 2 * room)
+    is_off = bool(run.given) and abs(base - 1) > ROUNDING
+    if origin != "unknown" and (is_far or (is_off and abs(base - 1) > _BFLOAT16)):
+        intended = run.intended_scale(run.keys)
+        scale, wanted = (applied, meant) if is_off else (value * intended, intended)
+        uncertainty = 0.0 if is_off else max(room, run.unit * abs(value)) * abs(intended)
+        cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
+        if origin == "default" and uncertainty < abs(scale):
+            fix += f"; if this is meant, say so with --intended {scale:.7g}"
+        return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
+    is_within = is_known and abs(value - 1) + room <= _TOLERANCE
+    judgement, reason = _unrefuted_scale(run, head, room, is_off=is_off, is_within=is_within)
+    if judgement is Judgement.CONFIRMED and origin == "default" and run.has_unit_lengths:
+        # Nobody said that this was meant, and such attention is all but even.
+        reason = f"queries and keys have length 1: scores are cosines, which 1/√{run.d_k} makes hardly vary"
+        fix = f"multiply cosines by about √{run.d_k}; if this is meant, give --intended"
+        return judged | {"judgement": Judgement.WARNED, "reason": reason, "fix": fix}
+    return judged | {"judgement": judgement, "reason": reason}
+
+
+def _unrefuted_scale(
+    run: LayerRun, head: int, room: float, *, is_off: bool, is_within: bool
+) -> tuple[Judgement, str]:
+    """Return the judgement of a scale that is not refuted, and why it is not confirmed by outputs."""
+    compared, bad = bool(run.sums.compared[head]), bool(run.sums.bad[head])
+    if run.intended.origin == "unknown":
+        where = f" ({_plain(run.intended.where)})" if run.intended.where else ""
+        reason = f"cannot tell whether queries were scaled before the call; give --intended{where}"
+        return Judgement.UNDECIDED, reason
+    if is_off:
+        return Judgement.WARNED, "the factor given is rounded to bfloat16"
+    if is_within or (run.given and not compared):
+        return Judgement.CONFIRMED, "" if compared else "by the factor given; no output was compared"
+    if bad or any(known.cause.does for known in run.explained.get(head, ())[:1]):
+        return Judgement.REPORTED, "the output is not that of the formula"
+    if compared:
+        reason = "the output does not depend on the scale beyond rounding"
+        if math.isfinite(room):
+            reason = f"rounding leaves the scale uncertain by {room:.1%}; record more tokens"
+        return Judgement.UNDECIDED, f"cannot tell: {reason}"
+    # Of a program the scale itself was to be judged; arrays without an output are judged in part.
+    judgement = Judgement.UNDECIDED if run.layer.backend else Judgement.REPORTED
+    return judgement, "; ".join(
+        ("no scale was given, and no output was compared", *map(_plain, run.layer.notes))
+    )
+
+
+def _formula(run: LayerRun, head: int) -> dict[str, Any]:
+    """Judge the worst row of a head, and what its rows share."""
+    sums, worst, bad = run.sums, float(run.sums.worst[head]), int(run.sums.bad[head])
+    factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight[head])
+    causes = [known.cause for known in run.explained.get(head, ()) if known.cause.does]
+    exact = [cause for cause in causes if not cause.is_coarse]
+    judged: dict[str, Any] = {
+        "quantity": "the largest error of a row over what rounding may do",
+        "judgement": Judgement.CONFIRMED,
+        "badness": worst,
+    }
+    if sums.compared[head]:
+        judged |= {"estimate": worst if math.isfinite(worst) else None, "band": (None, 1.0)}
+    elif not bad:
+        reason = "no call was recorded with its values and output, of finite numbers"
+        return judged | {"judgement": Judgement.REPORTED, "reason": reason}
+    if not (bad or factor or hidden):
+        return judged
+    if causes and not exact:
+        reason = f"{causes[0].does}: the output agrees to that only, and is stored more finely"
+        return judged | {"judgement": Judgement.WARNED, "reason": reason}
+    cause, fix = "", "no known mistake gives this output: compare with another kernel, audit --against"
+    if exact:
+        cause, fix = " or ".join([*dict.fromkeys(known.does for known in exact)][:_MOST_NAMED]), exact[0].fix
+    elif hidden:
+        cause = f"keys that the mask hides have weight, as if it added about {math.log(hidden):.2g}"
+        fix = "add -inf where a key is hidden"
+    elif factor:
+        cause = f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}"
+        fix = "leave the output as the weighted mean of the values"
+    sequence, row = sums.place[head]
+    off = f"{bad:,} of {sums.rows[head]:,} rows are off; the worst is row {row} of sequence {sequence}"
+    return judged | {
+        "judgement": Judgement.REFUTED,
+        "cause": cause,
+        "fix": fix,
+        "reason": off if bad else "",
+    }
+
+
+def _overflow(run: LayerRun) -> dict[str, Any]:
+    limit = LARGEST.get(run.dtype, LARGEST["float64"])
+    largest = f"the largest product is {run.bound * limit:,.0f}"
+    judged: dict[str, Any] = {
+        "quantity": "the largest |q·k| over the largest number of the type",
+        "estimate": run.bound if math.isfinite(run.bound) else None,
+        "band": (None, 1.0),
+    }
+    if run.broken:
+        first = next(iter(run.broken))
+        numbers = ", ".join(f"{count:,} of {name}" for name, count in run.broken.items())
+        cause, fix = f"{first} hold NaN or infinities", f"look where {first} are computed"
+        if run.bound >= 1:
+            cause, fix = f"{largest}, beyond {run.dtype}'s {limit:,.0f}", _WIDER
+        reason = f"NaN or infinite numbers: {numbers}"
+        return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason}
+    if run.bound <= NEAR:
+        return judged | {"judgement": Judgement.CONFIRMED}
+    judgement, reason = Judgement.WARNED, f"{largest}, more than a quarter of {run.dtype}'s range"
+    if run.bound >= 1 and run.sums.compared.any():
+        reason = f"{largest}, beyond {run.dtype}, yet outputs are finite: scores are computed in a wider type"
+    elif run.bound >= 1:
+        judgement = Judgement.UNDECIDED
+        reason = f"{largest}, beyond {run.dtype}; no output shows whether scores are computed in a wider type"
+    return judged | {"judgement": judgement, "fix": _WIDER, "reason": reason}
+
+
+def _score_summaries(per_sequence: Sequence[Any]) -> Iterator[ScoreSummary]:
+    """Yield medians over sequences of what describes scores, with intervals between order statistics."""
+    whole = np.concatenate(per_sequence, axis=1) if per_sequence else np.zeros((3, 0))
+    for name, values in zip(
+        ("row variance", "entropy over ln n", "largest weight"), np.sort(whole, axis=1), strict=True
+    ):
+        count = len(values)
+        if not count or not np.isfinite(values).all():
+            continue
+        # The interval from the k-th smallest to the k-th largest misses with probability 2·P(Bin(n, ½) < k).
+        places = np.arange(count // 2)
+        below = places[2 * special.bdtr(places, count, 0.5) <= 0.05] if count > 1 else places[:0]
+        ends = (float(values[below[-1]]), float(values[-1 - below[-1]])) if len(below) else (None, None)
+        yield ScoreSummary(name=name, median=float(np.median(values)), low=ends[0], high=ends[1])

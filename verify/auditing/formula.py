@@ -3,17 +3,16 @@
     O = softmax(c·QKᵀ + B) V
 
 `compare` evaluates it for every row of a call and returns `Rows`: the distance of each row of the recorded
-output from the formula, what rounding may do to that row (`Rows.bound`), and three directions in which a row
-may be off together with all others: another scale, another factor of the output, weight on hidden keys.
-`pool` sums a direction over rows and returns the multiple that fits best with its standard error.
+output from the formula, what rounding may do to that row, and three directions in which a row may be off
+together with all others: another scale, another factor of the output, weight on hidden keys. `pool` gives the
+multiple of a direction that fits best with its standard error, and `HeadSums` adds up all calls of a layer.
 
     rows = compare(Formula(in_memory(call), scale=0.125))
     rows.is_off                        which rows are off by more than rounding, [sequence, head, row]
     pool(rows, SCALE, rows.is_good)    by head: (ĉ − c)/c and its standard error
 
 A `Formula` is a call with what is computed of it. `dataclasses.replace` makes another: other arrays, mask
-(``band``), scale, soft-cap or sink, or where that is not enough another softmax (``weigh``). Scores are
-computed in small pieces, so that a call of any length takes little memory.
+(``band``), scale, soft-cap or sink, or where that is not enough another softmax (``weigh``).
 """
 
 from __future__ import annotations
@@ -31,13 +30,17 @@ from verify.auditing.recording import GRAINS, Call, Flags, Floats, declared_dtyp
 
 Cuts = tuple[slice, slice, slice]  # of sequences, heads, rows
 
-HIDING = -9999.0
-"""Programs without a mask add this, or something lower, to the scores of hidden keys."""
-
-SINGLE = 2.0**-24
 SCALE, FACTOR, HIDDEN = range(3)
 """Directions: the scale, relative; a factor of the output, relative; the weight of hidden keys."""
 
+SURE = 8.0
+"""Standard errors from which on what rows share is no rounding; honest programs reached 4."""
+
+LEVEL = 0.999936
+"""Probability of the interval of an estimate, of four standard errors to either side."""
+
+_SINGLE = 2.0**-24
+_HIDING = -9999.0  # programs without a mask add this, or something lower, to the scores of hidden keys
 _PIECE = 1 << 17  # scores of a piece: 1 MB, so that it stays in the processor's cache with all made of it
 _NEVER = -1e30  # the score of a hidden key; its exponential is 0, and 0 times it is no NaN
 _FAR_ABOVE = 30.0  # hidden keys count as at most so far above those that are seen
@@ -46,6 +49,9 @@ _FLAT = 1e-12  # relative size of a slope that is rounding in double precision
 _DRIFT = 0.27  # 1.5 times the mean square of a rounding error over its bound
 _STEEP = 0.25  # possible rounding of a row's largest score from which on weights do not follow it linearly
 _FEWEST = 10  # rows of equal weight below which their own spread gives no standard error
+_ROUNDINGS = 4.0  # up to which rows are alike
+_MOST_OFF = 1e6  # misfit of a row at most, so that sums of it are finite
+_ANY_SIZE = np.errstate(all="ignore")  # what is tried may be of any size
 
 
 class Band(NamedTuple):
@@ -97,7 +103,7 @@ class Formula:
         bias: Any = None
 
         def part(array: Any) -> Any:
-            """Return what of an array belongs to the piece; axes of length 1 stay."""
+            # Axes of length 1 stay: they are shared by all.
             whole = np.asarray(array)
             whole = whole.reshape((1,) * (4 - whole.ndim) + whole.shape)
             own = zip((*cuts, slice(keys)), whole.shape, strict=True)
@@ -105,7 +111,7 @@ class Formula:
 
         if call.bias is not None:
             bias = part(call.bias).astype(np.float64)
-            low = bias <= HIDING
+            low = bias <= _HIDING
             if low.any():
                 hidden, bias = low, np.where(low, 0.0, bias)
             bias = bias if bias.any() else None
@@ -335,7 +341,7 @@ class _Piece:
         # Sums of products are in single precision at least; near 0 errors are absolute.
         products = np.abs(self.scale[..., 0]) * np.sqrt(np.vecdot(self.query, self.query) * self.key_square)
         products = math.sqrt(self.query.shape[-1]) * products * self.spread
-        bound += min(unit, SINGLE) * (products + np.sqrt(self.key.shape[2] * self.mean_square))
+        bound += min(unit, _SINGLE) * (products + np.sqrt(self.key.shape[2] * self.mean_square))
         grain = max(GRAINS.get(name, 0.0) for name in declared_dtypes(self.formula.call))
         sums = math.sqrt(self.value.shape[-1]) + np.sqrt(self.values_squared.sum(axis=-1))
         bound += grain * sums[..., None]
@@ -352,7 +358,7 @@ class _Piece:
         slope = self.moved @ self.value - _summed(self.moved)[..., None] * self.output
         flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(self.top))) ** 2 * self.mean_square
         slope[flat | (self.variance < (2 * self.unit) ** 2)] = 0.0
-        if self.hidden is None or self.unit <= SINGLE or self.formula.weigh is not None:
+        if self.hidden is None or self.unit <= _SINGLE or self.formula.weigh is not None:
             return [slope, self.output]
         theirs = np.where(self.hidden, np.exp(self.logits), 0.0) / self.total[..., None]
         share = _summed(theirs)
@@ -397,3 +403,101 @@ def _summed(array: Floats) -> Floats:
     ones = np.ones(array.shape[-1])
     sums: Floats = (array.reshape(-1, array.shape[-1]) @ ones).reshape(array.shape[:-1])
     return sums
+
+
+class HeadSums:
+    """Sums over the rows of each head, call by call.
+
+    ``rows`` were seen, ``compared`` of them, ``bad`` are off. The ``worst`` row over its bound has a
+    ``place``, [head, (sequence, row)]. ``sums`` are the `moments` of rows that are not off; ``room`` is what
+    rounding may make of Σd·e of the scale at its worst, ``drift`` on average.
+    """
+
+    def __init__(self, heads: int) -> None:
+        self.rows, self.compared, self.bad = np.zeros((3, heads), dtype=int)
+        self.worst, self.place = np.zeros(heads), np.zeros((heads, 2), dtype=int)
+        self.sums, self.alike = np.zeros((5, heads, 3)), np.ones(heads)
+        self.room, self.cross, self.misfit, self.drift = np.zeros((4, heads))
+
+    @_ANY_SIZE
+    def add(self, rows: Rows, places: Any, unit: float | None = None) -> None:
+        """Add a call whose sequences have the numbers ``places`` among the layer's.
+
+        With a ``unit`` of rounding, rows that are alike up to some roundings are counted: they share errors.
+        """
+        off, good = rows.is_off, rows.is_good
+        sequences, heads, count = off.shape
+        self.rows += sequences * count
+        self.compared += rows.is_compared.sum(axis=(0, 2))
+        self.bad += off.sum(axis=(0, 2))
+        ratio = np.where(off & ~rows.written, math.inf, rows.ratio).swapaxes(0, 1).reshape(heads, -1)
+        at, most = ratio.argmax(axis=1), ratio.max(axis=1)
+        self.misfit += np.minimum(most, _MOST_OFF)
+        place = np.stack([places[at // count], at % count], axis=1)
+        self.place = np.where((most > self.worst)[:, None], place, self.place)
+        self.worst = np.maximum(most, self.worst)
+        # What is shared is summed over good rows alone: a single wild row would decide for all.
+        self.sums += moments(rows, good)
+        size = np.where(good, np.sqrt(rows.length[..., SCALE]), 0.0)
+        self.room += (size * rows.bound).sum(axis=(0, 2))
+        self.drift += np.where(good, size * rows.drift, 0.0).sum(axis=(0, 2))
+        self.cross += np.where(good, rows.cross, 0.0).sum(axis=(0, 2))
+        if unit is None:
+            return
+        # How many rows agree in these numbers up to some roundings.
+        numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
+        steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
+        cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
+        # Large primes make of three numbers one that others hardly share.
+        codes = cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2]
+        most = [np.unique(of_head, return_counts=True)[1].max() for of_head in codes]
+        # To the next power of 2, on the safe side.
+        self.alike = np.maximum(self.alike, 2.0 ** np.ceil(np.log2(most)))
+
+    @property
+    def scale(self) -> tuple[Floats, Floats, Floats]:
+        """By how much ĉ is off, relative, half of its interval, and its standard error.
+
+        The half-width is what rounding at its worst may do, where that is less than four standard errors.
+        """
+        (value, error), length = self._pooled(SCALE), self.sums[1, :, SCALE]
+        worst = np.divide(self.room, length, out=np.full_like(value, math.inf), where=length > 0)
+        drift = np.divide(self.drift, length, out=np.zeros_like(value), where=worst < math.inf)
+        return value, np.minimum(4 * error + drift, worst), error
+
+    @_ANY_SIZE
+    def beside(self, direction: int) -> Floats:
+        """Return the multiple of the scale's or the factor's direction in a fit of both."""
+        other = FACTOR if direction == SCALE else SCALE
+        along, length = self.sums[:2]
+        size = np.where(length[:, other] > 0, length[:, other], 1.0)
+        # What the other direction explains is taken from each side.
+        left = length[:, direction] - self.cross**2 / size
+        own = along[:, direction] - along[:, other] * self.cross / size
+        value, _ = self._pooled(direction)
+        np.divide(own, left, out=value, where=left > 1e-9 * length[:, direction])
+        return value
+
+    @_ANY_SIZE
+    def factor(self, unit: float) -> Floats:
+        """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
+
+        Rounding always to one side moves weights and outputs by two roundings at most.
+        """
+        value, error = self._pooled(FACTOR)
+        least = 2 * unit + SURE * error
+        return np.where((np.abs(value) > least) & (np.abs(self.beside(FACTOR)) > least), value, 0.0)
+
+    @property
+    def hidden_weight(self) -> Floats:
+        """The weight that hidden keys have, over that of visible keys; 0 where it may be rounding."""
+        value, error = self._pooled(HIDDEN)
+        return np.where(value > np.maximum(SURE * error, _SINGLE), value, 0.0)
+
+    def is_off(self, unit: float) -> Any:
+        """Return which heads have rows that are off, or are off by what all rows share."""
+        return (self.bad > 0) | (self.factor(unit) != 0) | (self.hidden_weight > 0)
+
+    @_ANY_SIZE
+    def _pooled(self, direction: int) -> tuple[Floats, Floats]:
+        return pooled(self.sums[:, :, direction], self.alike)

@@ -1,15 +1,18 @@
-"""A layer that is run through: every row of every call, and whatever else findings are made of."""
+"""A layer that is run through: every row of every call, and what explains the rows that are off.
+
+What gives the rows of a head that is off is another scale, or a mistake by name. Candidates are chosen by a
+sample of rows around the worst row, and then have to give every row of every call.
+"""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.auditing.explaining import Explanation, Search
-from verify.auditing.formula import Band, Formula, Rows, compare
-from verify.auditing.heads import SURE, HeadSums
+from verify.auditing.causes import MOST_OTHERS, Cause, mistakes
+from verify.auditing.formula import FACTOR, SCALE, SURE, Band, Formula, HeadSums, Rows, compare, pool
 from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, wrong_mask
 from verify.auditing.recording import (
     ARRAYS,
@@ -23,7 +26,7 @@ from verify.auditing.recording import (
     to_numpy,
     unit_of,
 )
-from verify.auditing.scales import DEFAULT, Widths, scale_expression
+from verify.auditing.scales import DEFAULT, Widths, named_scales, scale_expression
 from verify.errors import RecordingError, SettingsError
 from verify.text.escapes import one_line
 
@@ -31,14 +34,45 @@ NEAR = 0.25
 """Share of a type's largest number beyond which products are warned of."""
 
 _BATCH = 1 << 25  # bytes of calls of one shape that are compared at once
-_SAME_LENGTH = 0.01  # how far from 1 lengths may be that were normalised, in any type
 _LEAST_STEP = 2e-3  # relative difference from the declared scale below which no other is tried
+_MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no more is searched
+_SAMPLE = 1 << 14  # scores of the rows that are tried first
+_SAME_LENGTH = 0.01  # how far from 1 lengths may be that were normalised, in any type
+_STEPS = 12  # of Newton's from each start
+_OTHER_SCALE = Cause("")
+
+
+class Explanation(NamedTuple):
+    """What gives a head's output in every row: a cause, and the head's scale over the declared one.
+
+    ``misfit`` orders explanations. The declared formula with another scale is a cause that does nothing.
+    """
+
+    cause: Cause
+    ratio: float
+    misfit: float
+
+
+class _Sample(NamedTuple):
+    """Sequences of a call, the worst row's own last, and the rows around that of its ``head``."""
+
+    call: Call
+    head: int
+    rows: slice
+
+    def fits(self, formula: Formula, *, moves_rows: bool = False) -> tuple[Rows, bool]:
+        """Return the rows by a formula, and whether it gives those of the head."""
+        last = len(self.call.query) - 1
+        rows = compare(formula, rows=self.rows, sequences=slice(last, last + 1))
+        off = rows.is_off if moves_rows else rows.is_off[:, self.head]
+        return rows, bool(rows.is_compared.any() and not off.any())
 
 
 class LayerRun:
     """A layer that is run through, and what findings are made of.
 
     ``ratio`` is by head the scale that gives the output over the declared scale; ``sums`` are at that scale.
+    ``explained`` has for heads that are off what gives their output in all rows, the nearest first.
 
     Raises:
         RecordingError: it has no call, or arrays do not fit each other.
@@ -131,7 +165,7 @@ class LayerRun:
 
         def suspects() -> tuple[Any, Any]:
             """Return which heads are off, and which have another scale than the declared one."""
-            step, _, error = self.sums.scale()
+            step, _, error = self.sums.scale
             moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
             return self.sums.is_off(self.unit), moved
 
@@ -140,17 +174,111 @@ class LayerRun:
         if moved.any() or (off & (self.sums.bad == 0)).any():
             self.sums = self._run(self.ratio)
             off, moved = suspects()
-        if off.any():
-            self.explained = Search(self._all_calls, self._declared, self.widths).explain(self.sums, off)
-        ratio = np.where(moved & ~off, 1 + self.sums.scale()[0], 1.0)
+        self._explain(off)
+        ratio = np.where(moved & ~off, 1 + self.sums.scale[0], 1.0)
         for head, explanations in self.explained.items():
-            if explanations and not explanations[0].cause.does:
+            if explanations and explanations[0].cause is _OTHER_SCALE:
                 ratio[head] = explanations[0].ratio
         if (ratio != 1).any():
             # A scale that does not give all rows of its head is no scale.
             again = self._run(ratio)
             self.ratio = np.where(again.bad == 0, ratio, 1.0)
             self.sums = again if (again.bad == 0).all() else self._run(self.ratio)
+
+    # What is tried may be of any size, and what was recorded may be infinite: neither is worth a warning.
+    @np.errstate(all="ignore")
+    def _explain(self, off: Any) -> None:
+        """Find for each head that is ``off`` what gives its output in all rows."""
+        self.explained = {int(head): [] for head in np.flatnonzero(off)}
+        tries = 0
+        for head, known in self.explained.items():
+            if known or tries == _MOST_TRIES:
+                continue
+            tries += 1
+            left = [head for head in self.explained if not self.explained[head]]
+            sample, same = self._sample(head), np.ones(self.heads)
+            declared = self._declared(sample.call, 1.0)
+            if (ratio := self._fitted_scale(sample, float(np.ravel(declared.scale)[0]))) is not None:
+                self._confirm(_OTHER_SCALE, ratio, left)
+            # Least squares: the multiple of the formula's output that is nearest to the recorded one.
+            rows, _ = sample.fits(declared)
+            factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][head])
+            for cause in mistakes(declared, factor):
+                if sample.fits(cause.made_in(declared), moves_rows=cause.moves_rows)[1]:
+                    self._confirm(cause, same, left, factor)
+            for other in left:
+                self.explained[other].sort(
+                    key=lambda x: (x.cause.is_coarse, x.misfit * (not x.cause.is_coarse))
+                )
+
+    def _sample(self, head: int) -> _Sample:
+        """Return the sequence of a head's worst row with those before it, of which a mask may be."""
+        sequence, row = map(int, self.sums.place[head])
+        for call in self._all_calls():
+            if sequence < (every := len(call.query)):
+                break
+            sequence -= every
+        chosen = (sequence + 1 + np.arange(-min(every, MOST_OTHERS), 0)) % every
+        arrays = {name: getattr(call, name) for name in ARRAYS.values() if name != "input"}
+        cut: dict[str, Any] = {
+            name: np.asarray(array)[chosen]
+            for name, array in arrays.items()
+            if array is not None and array.ndim == 4 and len(array) == every
+        }
+        queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
+        count = max(min(8, queries), min(queries, _SAMPLE // (self.heads * keys)))
+        start = min(max(row - count // 2, 0), queries - count)
+        return _Sample(replace(call, **cut), head, slice(start, start + count))
+
+    def _fitted_scale(self, sample: _Sample, intended: float) -> Any:
+        """Return by head the multiple of the declared scale that gives the sample, None where none does.
+
+        It is found by Newton’s steps from several starts, for errors have several minima over the scale.
+        """
+        # Mistakes by name are where minima are likely; -1 is the sign reversed.
+        named = [scale.value / intended for scale in named_scales(self.widths, intended)[:12]]
+        for start in (1.0, 1 / intended, *named, -1.0):
+            ratio = np.full(self.heads, start)
+            for _ in range(_STEPS):
+                rows, fits = sample.fits(self._declared(sample.call, ratio))
+                step = np.nan_to_num(pool(rows, SCALE, rows.is_compared)[0])
+                # Where it fits, one more step brings the scale as near as the rows determine it.
+                step = np.clip(step, -0.1, 0.1) if fits else np.clip(step, -0.7, 2.0)
+                ratio = ratio * (1 + step)
+                if fits:
+                    return ratio
+                if abs(step[sample.head]) < 1e-12:
+                    break
+        return None
+
+    def _confirm(self, cause: Cause, ratio: Any, heads: Sequence[int], factor: float = 1.0) -> None:
+        """Note a cause for those heads whose output it gives in every row of every call."""
+        sums, unit = HeadSums(self.heads), 0.0
+        for call in self._all_calls():
+            if call.value is None or call.output is None:
+                continue
+            formula = self._declared(call, ratio)
+            # Its arrays are those of this call; a call in which it cannot be made is as declared.
+            for other in mistakes(formula, factor) if cause is not _OTHER_SCALE else ():
+                if (other.does, other.other) == (cause.does, cause.other):
+                    formula = other.made_in(formula)
+                    break
+            rows = compare(formula)
+            sums.add(rows, np.arange(len(rows.keys)))
+            unit = max(unit, unit_of(call))
+            if sums.bad.all() or (cause.moves_rows and sums.bad.any()):
+                return
+        off = sums.is_off(unit) | (sums.compared == 0)
+        if cause.moves_rows and off.any():
+            return
+        count = self.key_heads if cause.of_keys else self.heads
+        for head in heads:
+            # Coarser arithmetic makes itself felt in most rows: it explains no few that are off.
+            if not off[head] and (not cause.is_coarse or 2 * self.sums.bad[head] >= self.sums.compared[head]):
+                misfit = float(sums.misfit.mean() if cause.moves_rows else sums.misfit[head])
+                does = cause.does.format(other=(head * count // self.heads - cause.other) % count)
+                known = cause if does == cause.does else cause._replace(does=does)
+                self.explained[head].append(Explanation(known, float(ratio[head]), misfit))
 
     def _note(self, call: Call, rows: Rows, places: Any) -> None:
         """Note what a batch of calls is like beside its output."""

@@ -81,18 +81,16 @@ def scale_expression(text: str) -> ScaleExpression:
     """
     if len(text) > _LONGEST:
         raise SettingsError(f"intended scale: has more than {_LONGEST} characters; shorten it")
-    place, usage = (
-        f"intended scale {text!r}:",
-        "write it with numbers, + - * / **, sqrt, exp, log, log2 and d, h",
-    )
+    place = f"intended scale {text!r}:"
+    usage = "write it with numbers, + - * / **, sqrt, exp, log, log2 and d, h, D, n, such as 1/sqrt(d)"
     try:
         tree = ast.parse(re.sub(r"\bd_k\b", "d", text.strip()), mode="eval").body
         with suppress(ArithmeticError, ValueError):
             _value(tree, dict.fromkeys(WIDTHS, 2))
     except SettingsError as error:
-        raise SettingsError(f"{place} {error}; {usage}, D, n, such as 1/sqrt(d)") from error
+        raise SettingsError(f"{place} {error}; {usage}") from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise SettingsError(f"{place} is not an expression; {usage}, D, n, such as 1/sqrt(d)") from error
+        raise SettingsError(f"{place} is not an expression; {usage}") from error
     return ScaleExpression(text, tree)
 
 
@@ -126,67 +124,58 @@ class Widths:
 
 
 class NamedScale(NamedTuple):
-    """A scale that has a name, and what a program does that has it in place of another.
-
-    ``divisor`` is what scores are divided by, as it reads in a sentence, empty where it says nothing.
-    """
+    """A scale that has a name, and what a program does that has it in place of another."""
 
     name: str
     value: float
     does: str
-    divisor: str = ""
 
 
-def _of_widths(widths: Widths) -> list[NamedScale]:
-    """Return the scales that sizes give: each stood in a public program in place of another."""
+def named_scales(widths: Widths, intended: float) -> list[NamedScale]:
+    """Return the scales that programs use by mistake in place of ``intended``, the likeliest first.
+
+    Each was seen in a public program. Of equal values the first stays, with what the others do besides.
+    """
     d, h, model = widths.d, widths.h, widths.D
-    roots = [(d, "d_k", "the default 1/√d_k is applied")]
-    roots += [(n, f"({word})", f"the {word} is taken for d_k") for word, n in widths.padded.items() if n != d]
+    roots = [(n, f"({word})", f"the {word} is taken for d_k") for word, n in widths.padded.items() if n != d]
     if model is not None:
         roots.append((model, "D", "the model's width is taken for d_k"))
         if model % h == 0 and model != d * h:
             roots.append((model // h, "(D/h)", "the model's width over the heads is taken for d_k"))
     roots.append((d * h, "(d_k·h)", "the width of all heads together is taken for d_k"))
     roots.append((h, "h", "the number of heads is taken for d_k"))
-    first, *others = [NamedScale(f"1/√{n} = 1/√{of}", n**-0.5, does, f"√{n}") for n, of, does in roots]
-    only = "the root of the scale is applied to one of queries and keys only"
-    return [
-        first,
-        NamedScale("1", 1.0, "no scale is applied"),
-        NamedScale(f"1/{d} = 1/d_k", 1 / d, "the root is missing", str(d)),
-        *others,
-        NamedScale(f"√{d} = √d_k", d**0.5, "scores are multiplied by √d_k where they should be divided"),
-        NamedScale(f"{d}^-¼ = d_k^-¼", d**-0.25, only),
+    default, meant, factor = d**-0.5, "the intended scale", "the factor beside 1/√d_k"
+    table = [
+        (f"1/√{d} = 1/√d_k", default, "the default 1/√d_k is applied"),
+        ("1", 1.0, "no scale is applied"),
+        (f"1/{d} = 1/d_k", 1 / d, "the root is missing"),
+        *((f"1/√{n} = 1/√{of}", n**-0.5, does) for n, of, does in roots),
+        (f"√{d} = √d_k", d**0.5, "scores are multiplied by √d_k where they should be divided"),
+        (f"{d}^-¼ = d_k^-¼", d**-0.25, "the root of the scale is applied to one of queries and keys only"),
+        (f"{meant} squared", intended**2, "the scale is applied twice"),
+        (f"minus {meant}", -intended, "the sign is reversed"),
     ]
-
-
-def _of_intended(intended: float, d: int) -> list[NamedScale]:
-    """Return what a program may make of the intended scale."""
-    default, factor = d**-0.5, "the factor beside 1/√d_k"
-    scales = [("{} squared", intended**2, "the scale is applied twice")]
-    scales += [("minus {}", -intended, "the sign is reversed")]
     if intended > 0 and not _same(intended, default):
         inverted, root = default**2 / intended, math.sqrt(default * intended)
-        scales += [
-            ("{} with its factor inverted", inverted, f"{factor} divides where it should multiply"),
-            ("{} with the root of its factor", root, f"{factor} is applied once where its square belongs"),
-            ("{} times 1/√d_k", intended * default, "1/√d_k is applied as well as the intended scale"),
+        twice = "1/√d_k is applied as well as the intended scale"
+        table += [
+            (f"{meant} with its factor inverted", inverted, f"{factor} divides where it should multiply"),
+            (
+                f"{meant} with the root of its factor",
+                root,
+                f"{factor} is applied once where its square belongs",
+            ),
+            (f"{meant} times 1/√d_k", intended * default, twice),
         ]
-    scales += [("{} times ln 2", intended * math.log(2), "2^x is computed for e^x without the factor log₂e")]
-    return [NamedScale(name.format("the intended scale"), value, does) for name, value, does in scales]
-
-
-def named_scales(widths: Widths, intended: float) -> list[NamedScale]:
-    """Return the scales that programs use by mistake in place of ``intended``, the likeliest first.
-
-    Of equal values the first stays, with what the others do besides.
-    """
+    base_2 = "2^x is computed for e^x without the factor log₂e"
+    table.append((f"{meant} times ln 2", intended * math.log(2), base_2))
     scales: dict[float, NamedScale] = {}
-    for scale in (*_of_widths(widths), *_of_intended(intended, widths.d)):
-        value = next((other for other in scales if _same(other, scale.value)), scale.value)
-        first = scales.setdefault(value, scale)
-        if first is not scale:
-            scales[value] = first._replace(does=f"{first.does}, or {scale.does}")
+    for name, value, does in table:
+        equal = next((other for other in scales if _same(other, value)), None)
+        if equal is None:
+            scales[value] = NamedScale(name, value, does)
+        else:
+            scales[equal] = scales[equal]._replace(does=f"{scales[equal].does}, or {does}")
     return [scale for value, scale in scales.items() if not _same(value, intended)]
 
 
@@ -199,52 +188,40 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
 
     A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
-    (verb, number), room = _instruction(intended, widths), max(uncertainty, ROUNDING * abs(scale))
-    fix = f"{verb} {number}"
+    square, room, is_divided = 1 / intended / intended, max(uncertainty, ROUNDING * abs(scale)), True
+    if _same(intended, 1 / widths.d):
+        fix = f"divide by {widths.d}"
+    elif intended > 0 and 1.5 < square < _LARGEST_DIVISOR and _same(square, round(square)):
+        fix = f"divide by √{round(square)}"
+    else:
+        fix = "leave scores unscaled" if _same(intended, 1) else f"multiply by {intended:.6g}"
+        is_divided = False
     # Where even the sign is not known, no name fits better than another.
     if room >= abs(scale):
         return f"the scale is at most {abs(scale) + room:.2g} in size where {intended:.6g} is intended", fix
-    is_vague = room > _CLEAR * abs(scale)
+    is_vague, factor = room > _CLEAR * abs(scale), scale / intended
     reach = room / 2 if is_vague else room  # an interval has many standard errors
     fitting = [named for named in named_scales(widths, intended) if abs(named.value - scale) <= reach]
     fitting.sort(key=lambda named: abs(named.value - scale) > ROUNDING * abs(scale))
-    if fitting and not (is_vague and (len(fitting) > 1 or room > _VAGUE * abs(scale))):
-        first = fitting[0]
-        if first.divisor and verb == "divide by":
-            fix += f", not {first.divisor}"
-        names = ", or ".join(f"{named.name}: {named.does}" for named in fitting[:3])
-        cause = f"the scale is {'most likely ' if is_vague else ''}{names}"
-        return cause, f"{fix}: {how_far_off(first.value / intended)}"
-    factor = scale / intended
     # Scales that are left over, as of a cache in 8 bits, are most often powers of 2.
     power = 2.0 ** round(math.log2(factor)) if factor > 0 and not is_vague else 1.0
-    if power != 1 and abs(power * intended - scale) <= room:
-        factor, times = power, f"{short(power)} {'of' if power < 1 else 'times'}"
-        cause = f"the scale is {times} the intended scale: a further factor {short(power)} is applied"
+    if fitting and not (is_vague and (len(fitting) > 1 or room > _VAGUE * abs(scale))):
+        factor, wrong = fitting[0].value / intended, fitting[0].name.partition(" ")[0]
+        if wrong.startswith("1/") and is_divided:
+            fix += f", not {wrong.removeprefix('1/')}"
+        names = ", or ".join(f"{named.name}: {named.does}" for named in fitting[:3])
+        cause = f"the scale is {'most likely ' if is_vague else ''}{names}"
+    elif power != 1 and abs(power * intended - scale) <= room:
+        factor, times = power, f"{_short(power)} {'of' if power < 1 else 'times'}"
+        cause = f"the scale is {times} the intended scale: a further factor {_short(power)} is applied"
         cause += ", perhaps a scale left over from other code"
     else:
         cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
-    return cause, f"{fix}: {how_far_off(factor)}"
+    return cause, f"{fix}: {_how_far_off(factor)}"
 
 
-def _instruction(intended: float, widths: Widths) -> tuple[str, str]:
-    """Return what to do to have the intended scale, such as "divide by" and "√64"."""
-    if _same(intended, 1):
-        return "leave scores", "unscaled"
-    for named in _of_widths(widths):
-        if named.divisor and _same(named.value, intended):
-            return "divide by", named.divisor
-    square = intended**-2
-    is_root = intended > 0 and 1.5 < square < _LARGEST_DIVISOR
-    if is_root and _same(square, round(square)):
-        return "divide by", f"√{round(square)}"
-    return "multiply by", f"{intended:.6g}"
-
-
-def how_far_off(factor: float) -> str:
+def _how_far_off(factor: float) -> str:
     """Return in words what a scale that is ``factor`` times the intended scale does to every score."""
-    if factor == 0 or not math.isfinite(factor):
-        return "scores do not reach the output"
     size, word = abs(factor), "large" if abs(factor) > 1 else "small"
     off = f"{max(size, 1 / size):.3g} times too {word}"
     if 0.8 < size < 1.25:
@@ -254,7 +231,7 @@ def how_far_off(factor: float) -> str:
     return "every score has the wrong sign" + (f" and is {off}" if abs(size - 1) > 0.005 else "")
 
 
-def short(scale: float) -> str:
+def _short(scale: float) -> str:
     """Return a scale as the fraction that it nearly is, else to three digits: 1/32, 1/√96, 0.123."""
     below = 1 / abs(scale) if scale else 0.0
     for size, form in ((below, "{}1/{}"), (below**2, "{}1/√{}")):
