@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sympy import Symbol
 
 from tests.report.builders import check
 from verify.errors import ClaimError
@@ -212,9 +213,9 @@ def test_the_first_fit_is_drawn_where_there_is_no_plot() -> None:
 )
 def test_an_axis_is_a_setting_that_is_a_number(over: str, message: str) -> None:
     """Another is refused with those that there are."""
-    checks = [check("variance-d64", 64.5, 64.0, cell={"d_k": 64, "law": "normal"})]
+    of = {"variance-d64": check("variance-d64", 64.5, 64.0, cell={"d_k": 64, "law": "normal"})}
     with pytest.raises(ClaimError, match=message):
-        figures.measured(checks, over)
+        figures.plot(replace(PLOT, over=Symbol(over)), Findings(of, {}, {}), "title")
 
 
 def test_words_stand_in_for_a_figure() -> None:

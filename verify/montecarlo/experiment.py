@@ -39,13 +39,15 @@ class Tolerance:
     """The band around a prediction: ± factor × the run's tolerance × scale.
 
     ``scale`` None means the prediction's own size; ``of`` names the scale in words. ``because`` says in the
-    report why the band is so wide: wider than twice the run's tolerance, it has to be said.
+    report why the band is so wide: wider than twice the run's tolerance, it has to be said. A ``fixed`` band
+    has been made no wider than in the standard profile.
     """
 
     factor: float = 1.0
     scale: float | None = None
     of: str = "the prediction"
     because: str = ""
+    fixed: bool = False
 
     def width(self, prediction: float, tolerance: float) -> float:
         """Return the band's half-width in the quantity's units."""

@@ -7,7 +7,7 @@ nothing here samples or evaluates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -23,32 +23,19 @@ from verify.symbolic.vocabulary import Family
 
 At = Mapping[Symbol, Any]  # values of symbols: sizes such as ``d``, and others such as ``sigma``
 
-Scale = Literal["linear", "log"]
 AsDrawn = Callable[[float, float], float]
 """Turns a place and a value there into the value that a figure shows."""
 
 ROUNDING = Allowance(1e-12)  # the rounding error that array code of numbers near 1 may have
 
 
-@dataclass(frozen=True)
-class Within:
-    """The band around a prediction: ``factor`` times the run's tolerance, of the prediction's own size.
+Within = Tolerance
+"""The band around a prediction: ``factor`` times the run's tolerance, of the prediction's own size.
 
-    Of another size where ``scale`` is given, which ``of`` names: a probability of 1, a standard deviation. A
-    factor above 2 needs a reason, ``because``. A ``fixed`` band is never wider than in the standard profile,
-    for quantities so skewed that a coarser band would not take fewer blocks.
-    """
-
-    factor: float = 1.0
-    scale: Any = None
-    of: str = "the prediction"
-    because: str = ""
-    fixed: bool = False
-
-    def tolerance(self, run: float) -> Tolerance:
-        """Return the band at the run's tolerance."""
-        factor = self.factor * min(1.0, PROFILES["standard"] / run) if self.fixed else self.factor
-        return Tolerance(factor, None if self.scale is None else float(self.scale), self.of, self.because)
+Of another size where ``scale`` is given, which ``of`` names: a probability of 1, a standard deviation. A
+factor above 2 needs a reason, ``because``. A ``fixed`` band is never wider than in the standard profile, for
+quantities so skewed that a coarser band would not take fewer blocks.
+"""
 
 
 def of_probability(factor: float = 1.0, because: str = "") -> Within:
@@ -103,10 +90,11 @@ class Compared(Sharing):
         if isinstance(self.quantity, Chain | Derivation):
             object.__setattr__(self, "quantity", self.quantity.start)
 
-    @property
-    def within(self) -> Within:
-        """The band around the prediction."""
-        return self.tolerance if isinstance(self.tolerance, Within) else Within(self.tolerance)
+    def within(self, run: float = PROFILES["standard"]) -> Within:
+        """Return the band around the prediction at a run's tolerance."""
+        band = self.tolerance if isinstance(self.tolerance, Within) else Within(self.tolerance)
+        factor = band.factor * min(1.0, PROFILES["standard"] / run) if band.fixed else band.factor
+        return replace(band, factor=factor, scale=None if band.scale is None else float(band.scale))
 
     @property
     def compared(self) -> list[tuple[Relation, Any]]:

@@ -252,8 +252,8 @@ def bibliography() -> Mapping[str, Reference]:
 
 # A formula, whose braces are LaTeX's, or a slot, without braces.
 _SLOT = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)+\$|\{([^{}]+)\}", re.DOTALL)
-# The form of a number: a part of a check, how many digits at most or its error, per cent.
-_FORM = re.compile(r"([a-z]*)(?:\.?([0-9]+)|(±))?(%)?")
+# The form of a number: a part of a check; its error, or how many digits at most and per cent.
+_FORM = re.compile(r"([a-z]*)(?:(±)|(?:\.?([0-9]+))?(%)?)")
 # Symbols that the slots of every claim may name; a claim's own symbols come first.
 SYMBOLS: Mapping[str, Any] = {
     "d_k": d,
@@ -366,13 +366,10 @@ class Words:
         check = next((check for check in self.checks if check.id == planned.id), None)
         if check is None:
             return "(measured in a run)"
-        by = 100.0 if per_cent else 1.0
-        value, error = check.estimate * by, check.standard_error * by
-        if not with_error:  # no digit that the standard error does not support
-            return supported(value, error, digits or 10) + per_cent
-        low, high = check.interval
-        text = estimate(value, error, (low * by, high * by)).with_error
-        return f"({text}){per_cent}" if per_cent else text
+        if with_error:
+            return estimate(check.estimate, check.standard_error, check.interval).with_error
+        by = 100.0 if per_cent else 1.0  # no digit that the standard error does not support
+        return supported(check.estimate * by, check.standard_error * by, digits or 10) + per_cent
 
 
 def _shown(of: Chain, form: str) -> str:
@@ -386,7 +383,7 @@ def _shown(of: Chain, form: str) -> str:
 def _parts(form: str) -> tuple[str, int, str, str]:
     """Return the parts of a form such as "estimate.2%": name, digits, 0 for all that are known, and signs."""
     parts = _FORM.fullmatch(form)
-    what, digits, error, per_cent = parts.groups(default="") if parts else (form, "", "", "")
+    what, error, digits, per_cent = parts.groups(default="") if parts else (form, "", "", "")
     return what, int(digits or 0), error, per_cent
 
 

@@ -231,7 +231,7 @@ def origin(check: Check, derivation: Derivation, value: float) -> Literal["deriv
             _refuse_other_laws(check, chain)
             return "derived"
     # A limit may be compared with what comes near it, where the band says why that is near enough.
-    stated = check.relation == "=" and not check.within.because
+    stated = check.relation == "=" and not check.within().because
     derived = truth_of(check, derivation) if stated else None
     if derived is not None and abs(derived - value) > SAME * max(abs(derived), abs(value)):
         raise ClaimError(

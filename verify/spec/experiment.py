@@ -112,7 +112,7 @@ class Plan:
         shown = places.xreplace(
             {x: sympify(v) for x, v in given.at.items() if x not in recorded and not isinstance(x, Index)}
         )
-        label, band = f"${latex(shown)}$", given.within.tolerance(self.run)
+        label, band = f"${latex(shown)}$", given.within(self.run)
         return Quantity(name, label, cell, self.estimands[name], prediction, band, given.relation)
 
     def wrong(self, item: Wrong) -> Control:

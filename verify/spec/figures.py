@@ -11,12 +11,12 @@ from sympy import Basic, Symbol, lambdify, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.evidence import Axis, Check, Figure, PlotLayer
-from verify.spec.checks import AsDrawn, Fit, Plot, Scale
+from verify.spec.checks import Fit, Plot
 from verify.spec.comparisons import integrated
 from verify.symbolic.notation import latex
 from verify.symbolic.row_integrals import ON_PAPER
-from verify.text.latex import plain
 from verify.symbolic.vocabulary import E, n
+from verify.text.latex import plain
 from verify.text.numbers import exact
 
 Role = Literal["truth", "measured", "control", "other"]
@@ -24,83 +24,11 @@ Role = Literal["truth", "measured", "control", "other"]
 _AXES = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}  # the label of a symbol's axis
 
 
-def measured(
-    checks: Iterable[Check],
-    over: Symbol | str,
-    label: str = "measured",
-    as_drawn: AsDrawn = lambda _, value: value,
-) -> PlotLayer:
-    """Return the estimates of checks with their intervals, at the values of a symbol in their settings.
-
-    ``as_drawn`` turns a place and a measured value there into the value shown.
-
-    Raises:
-        ClaimError: a check has no such setting, or its value is not a number.
-    """
-    placed = sorted(((place_of(check, str(over)), check) for check in checks), key=lambda pair: pair[0])
-    rows = [
-        (place, *(as_drawn(place, number) for number in (check.estimate, *check.interval)))
-        for place, check in placed
-    ]
-    places, values, first, second = zip(*rows, strict=True)
-    low, high = (tuple(map(end, first, second)) for end in (min, max))
-    return PlotLayer(kind="points", role="measured", label=label, x=places, y=values, lo=low, hi=high)
-
-
-def place_of(check: Check, name: str) -> float:
-    """Return the place of a check along a setting."""
-    if name not in check.cell:
-        otherwise = f"its settings are {', '.join(check.cell)}"
-        raise ClaimError(f"check {check.id} has {unknown('setting', name, check.cell, otherwise)}")
-    try:
-        return float(check.cell[name])
-    except ValueError:
-        says = f"its setting {name!r} is {check.cell[name]!r}; take one that is a number"
-        raise ClaimError(f"check {check.id}: {says}") from None
-
-
 def layer(
     kind: Literal["points", "line", "steps"], label: str, x: Iterable[float], y: Iterable[float], role: Role
 ) -> PlotLayer:
     """Return a layer through given points; the steps of a histogram end at 0, at its last edge."""
     return PlotLayer(kind=kind, role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, y)))
-
-
-def curve(
-    label: str,
-    y: Any,
-    places: Sequence[float],
-    role: Role = "truth",
-    *,
-    scale: Scale = "log",
-    whole: bool = False,
-) -> PlotLayer:
-    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function.
-
-    It has values at ``whole`` numbers alone, where that is what the symbol counts.
-    """
-    # A function, which may take an integral for each, has fewer points, a constant its ends.
-    low, high = min(places), max(places)
-    is_constant = isinstance(y, int | float | Basic) and not sympify(y).free_symbols
-    many = 2 if is_constant else 61 if isinstance(y, Basic) else 17
-    x = np.geomspace(low, high, many) if scale == "log" and low > 0 else np.linspace(low, high, many)
-    x = np.unique(np.round(x)) if whole else x
-    if isinstance(y, Basic) or not callable(y):
-        expression = sympify(y)
-        (symbol,) = expression.free_symbols or {Symbol("x")}
-        with np.errstate(all="ignore"):
-            values = np.broadcast_to(lambdify(symbol, expression, "scipy")(x), x.shape)
-        if not np.isfinite(values).all():  # Γ of large numbers overflows, their quotient does not
-            values = np.array([lambdify(symbol, expression, "mpmath")(place) for place in x])
-    else:
-        values = np.array([y(place) for place in x])
-    return layer("line", label, x, values, role)
-
-
-def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived") -> PlotLayer:
-    """Return the line through the predictions of checks, at the values of a symbol in their settings."""
-    pairs = sorted((place_of(check, str(over)), check.prediction) for check in checks)
-    return layer("line", label, [place for place, _ in pairs], [value for _, value in pairs], "truth")
 
 
 def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, linear: str = "") -> Figure:
@@ -163,31 +91,76 @@ def _course(layer: PlotLayer) -> str:
 
 
 def plot(item: Plot, findings: Any, title: str) -> Figure:
-    """Return the figure of a plot of a claim of this ``title``: estimates, and curves from end to end."""
+    """Return the figure of a plot of a claim of this ``title``: estimates, and curves from end to end.
+
+    Raises:
+        ClaimError: a check has no such setting, or its value is not a number.
+    """
     patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
     labelled = patterns.items() if isinstance(patterns, Mapping) else [("measured", of) for of in patterns]
     checks = [(label, findings.matching(*([of] if isinstance(of, str) else of))) for label, of in labelled]
-    layers = [measured(matching, item.over, label, as_drawn=item.as_drawn) for label, matching in checks]
-    if not item.curves:
-        layers += [expected(matching, item.over) for _, matching in checks]
+    layers, joined = [], []
+    for label, matching in checks:
+        placed = sorted(
+            ((_place_of(check, str(item.over)), check) for check in matching), key=lambda at: at[0]
+        )
+        rows = [
+            (place, *(item.as_drawn(place, value) for value in (check.estimate, *check.interval)))
+            for place, check in placed
+        ]
+        x, values, *ends = zip(*rows, strict=True)
+        low, high = (tuple(map(end, *ends)) for end in (min, max))
+        layers.append(PlotLayer(kind="points", role="measured", label=label, x=x, y=values, lo=low, hi=high))
+        # Without curves, a line joins what the checks are compared with.
+        joined.append(layer("line", "derived", x, [check.prediction for _, check in placed], "truth"))
     places = item.span or [place for layer in layers for place in layer.x]
-    scale: Scale = "linear" if "x" in item.linear else "log"
+    layers += joined * (not item.curves)
     roles: dict[Role, Mapping[str, Any]] = {"truth": item.curves, "other": item.bounds, "control": item.wrong}
     for role, curves in roles.items():
         for label, given in curves.items():
-            y, ends = given if isinstance(given, tuple) else (given, places)
-            layers.append(curve(label, _function(y, item), ends, role, scale=scale, whole=item.over == n))
-    x, y = item.x or item.over, item.y or checks[0][1][0].quantity
-    return figure(item.id, item.title or title, *layers, x=x, y=y, linear=item.linear)
+            y, span = given if isinstance(given, tuple) else (given, places)
+            layers.append(layer("line", label, *_curve(y, span, item), role))
+    over, of = item.x or item.over, item.y or checks[0][1][0].quantity
+    return figure(item.id, item.title or title, *layers, x=over, y=of, linear=item.linear)
 
 
-def _function(y: Any, item: Plot) -> Any:
-    """Return a curve in the symbol of a plot alone; of means over rows the function that integrates them."""
-    if not isinstance(y, Basic):
-        return y
-    if not y.has(E):
-        return y.subs(item.at)
-    return lambda at: integrated(y, {**item.at, item.over: int(at) if item.over == n else at}, ON_PAPER)
+def _place_of(check: Check, name: str) -> float:
+    """Return the place of a check along a setting."""
+    if name not in check.cell:
+        otherwise = f"its settings are {', '.join(check.cell)}"
+        raise ClaimError(f"check {check.id} has {unknown('setting', name, check.cell, otherwise)}")
+    try:
+        return float(check.cell[name])
+    except ValueError:
+        says = f"its setting {name!r} is {check.cell[name]!r}; take one that is a number"
+        raise ClaimError(f"check {check.id}: {says}") from None
+
+
+def _curve(y: Any, ends: Sequence[float], item: Plot) -> tuple[Any, Any]:
+    """Return points of a curve of a plot between the ``ends``: of an expression in its symbol, or a function.
+
+    Means over rows are integrated. Of numbers of keys, only whole ones are points.
+    """
+    is_mean = isinstance(y, Basic) and y.has(E)
+    is_function = is_mean or (callable(y) and not isinstance(y, Basic))
+    expression = None if is_function else sympify(y).subs(item.at)
+    # A function, which may take an integral for each, has fewer points, a constant its ends.
+    many = 17 if expression is None else 61 if expression.free_symbols else 2
+    low, high = min(ends), max(ends)
+    by_factors = "x" not in item.linear and low > 0
+    x = np.geomspace(low, high, many) if by_factors else np.linspace(low, high, many)
+    x = np.unique(np.round(x)) if item.over == n else x
+    if is_mean:
+        settings = [{**item.at, item.over: int(place) if item.over == n else place} for place in x]
+        return x, [integrated(y, at, ON_PAPER) for at in settings]
+    if expression is None:
+        return x, [y(place) for place in x]
+    (symbol,) = expression.free_symbols or {Symbol("x")}
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(lambdify(symbol, expression, "scipy")(x), x.shape)
+    if not np.isfinite(values).all():  # Γ of large numbers overflows, their quotient does not
+        values = np.array([lambdify(symbol, expression, "mpmath")(place) for place in x])
+    return x, values
 
 
 def usual(title: str, fit: Fit, findings: Any) -> Figure:
