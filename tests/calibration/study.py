@@ -29,8 +29,7 @@ from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Distribution, stream
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Smooth
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
-from verify.montecarlo.intervals import Linearised
-from verify.montecarlo.intervals import least_blocks
+from verify.montecarlo.intervals import Linearised, least_blocks
 from verify.montecarlo.quantities import measurement
 from verify.symbolic import vocabulary
 from verify.symbolic.vocabulary import Var, k, q, score

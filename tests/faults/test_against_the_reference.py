@@ -1,4 +1,4 @@
-"""Holds every figure of the catalogue against the committed reference, on any machine.
+"""Holds every figure of the catalogue against the committed reference, on any machine; and its bands.
 
 What is drawn must lie within its error of the reference's estimate; what is derived, set or computed must be
 the same. A fault that the tool's own checks cannot see, because it moves a bound, a setting or a statistic
@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.citing.compare import compare
 from verify.engine.measure import check_record, control_record
-from verify.evidence import Record, RunRecord
+from verify.evidence import Check, Record, RunRecord
 from verify.montecarlo.estimands import Measured
 from verify.montecarlo.experiment import Comparison, Exact, every_comparison
 from verify.spec.claim import Words
@@ -104,3 +105,33 @@ def test_a_quick_run_agrees_with_the_reference(quick: RunRecord, reference: RunR
         assert claim.derivation == known.derivation, claim.id
         now, before = ({check.id: check.origin for check in each.checks} for each in (claim, known))
         assert now == {name: before[name] for name in now}, claim.id
+
+
+CHAPTERS = {"raw_scores", "scaling", "limits"}
+WIDEST = 5.0
+"""Bands may be this many times as wide as the intervals that lie within them."""
+REASONS = {
+    ("score-mean", "mean-d1"): "one batch of blocks, the least that is drawn, is more than it takes",
+    ("score-variance-any-law", "rademacher-variance-d1"): "a product of two signs squared is always 1",
+}
+"""Checks whose sample resolves more than their band, each with why."""
+
+
+@pytest.mark.parametrize("name", [name for name, claim in CATALOGUE.items() if claim.chapter in CHAPTERS])
+def test_bands_fit_what_is_resolved(reference: RunRecord, name: str) -> None:
+    """A band far wider than its interval lets a wrong constant through that the sample could see."""
+    loose = {check.id for check in reference.claim(name).checks if looseness(check) > WIDEST}
+    assert loose <= {check for claim, check in REASONS if claim == name}
+
+
+def looseness(check: Check) -> float:
+    """Return how many times as wide as its interval a two-sided check's band is; 0 for all others.
+
+    Where nothing is expected of what cannot be negative, the interval lies on one side.
+    """
+    low, high = check.band
+    if check.method == "exact" or low is None or high is None:
+        return 0.0
+    least, most = check.interval
+    reach = most - least if least == 0 == check.prediction else (most - least) / 2
+    return (high - low) / 2 / reach
