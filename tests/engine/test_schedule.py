@@ -19,7 +19,7 @@ from verify.engine.catalogue import Entry, catalogue, in_memory, shipped
 from verify.engine.evaluate import evaluate, key, perform, versions
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
-from verify.engine.schedule import RunProgress, Schedule
+from verify.engine.schedule import Schedule
 from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError, VerifyError
 from verify.executors.machine import threads_of
@@ -32,13 +32,13 @@ TASK_S = 1e-3
 
 def settled(
     executor: Executor, store: Store | None = None, task_s: float = TASK_S
-) -> tuple[list[str], RunProgress]:
+) -> tuple[list[str], Schedule]:
     """Return the digests of three claims, and how much was drawn for them."""
     chosen = settings(profile="quick", tolerance=0.02)
     works = [Work(shipped()[name], chosen) for name in NAMES]
     schedule = Schedule(works, executor, store, task_s=task_s)
     digests = {claim.record.id: claim.record.digest for claim in schedule.run()}
-    return [digests[name] for name in NAMES], schedule.progress
+    return [digests[name] for name in NAMES], schedule
 
 
 @pytest.fixture(scope="module")

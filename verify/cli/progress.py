@@ -19,7 +19,6 @@ from verify.text.numbers import counted
 
 if TYPE_CHECKING:
     from verify.engine.runner import Callbacks
-    from verify.engine.schedule import RunProgress
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 
@@ -45,7 +44,7 @@ def following(begin: Callable[[tuple[str, ...]], None] = lambda _claims: None) -
         transient=True,
         disable=not is_terminal,
     ) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("deriving", total=None)
         names: list[str] = []
 
         def on_begin(claims: tuple[str, ...]) -> None:
@@ -53,12 +52,8 @@ def following(begin: Callable[[tuple[str, ...]], None] = lambda _claims: None) -
             names.extend(claims)
             bar.update(task, total=len(claims))
 
-        def on_progress(progress: RunProgress) -> None:
-            line = "deriving"
-            if progress.left_s is not None:
-                speed = f"{progress.drawn:.1e} drawn, {progress.rate:.1e}/s"
-                line = f"{speed} · {progress.left_s:.0f} s left"
-            bar.update(task, description=line)
+        def on_progress(drawn: int, wanted: int) -> None:
+            bar.update(task, description=f"{drawn:.1e} of {wanted:.1e} random numbers")
 
         def on_finish(record: ClaimRecord) -> None:
             bar.advance(task)

@@ -12,7 +12,7 @@ from verify import defaults
 from verify.engine.catalogue import Entry
 from verify.engine.evaluate import versions
 from verify.engine.preparing import Work
-from verify.engine.schedule import RunProgress, Schedule, SettledClaim
+from verify.engine.schedule import Schedule, SettledClaim
 from verify.engine.sources import SourceBook
 from verify.engine.statements import decide
 from verify.engine.store import Store
@@ -47,12 +47,13 @@ class Callbacks:
 
     ``on_finish(record)`` is called for each settled claim; they need not finish in order.
     ``on_begin(claims)`` is called once before all, with the ids of the claims, when the arguments proved
-    good, and may still refuse the run. ``on_progress(progress)`` is called often, with how much is drawn.
+    good, and may still refuse the run. ``on_progress(drawn, wanted)`` is called often, with the number of
+    random components that are drawn, and of those that are known to be needed.
     """
 
     on_finish: Callable[[ClaimRecord], None] = lambda _record: None
     on_begin: Callable[[tuple[str, ...]], None] = lambda _claims: None
-    on_progress: Callable[[RunProgress], None] = lambda _progress: None
+    on_progress: Callable[[int, int], None] = lambda _drawn, _wanted: None
 
 
 def settings(*, profile: str = defaults.PROFILE, tolerance: float | None = None, **others: float) -> Settings:
@@ -165,10 +166,6 @@ def run(
     ).sealed()
 
 
-# The share of the reference's simulations in which samples are planned: it does not grow with them.
-_PLANNING = 0.5
-
-
 def sample_size(settings: Settings) -> float:
     """Return how large samples are, as a multiple of those for the default settings.
 
@@ -183,38 +180,28 @@ def sample_size(settings: Settings) -> float:
 
 
 def plan(claims: Collection[str], settings: Settings, workers: int = 1) -> str:
-    """Return the plan of a run of these claims with an empty cache, as text.
+    """Return in words how long a run of these claims takes with an empty cache.
 
-    It has a line a claim, the time from start to end, and the basis of both: the times of the reference run
-    for a single worker. Of a claim of the user's own none is known.
+    By the times of the reference run for a single worker. Of a claim of the user's own none is known.
     """
     run = shipped().run
-    # Planning takes as long whatever the tolerance; the rest of a simulation grows with its samples.
-    planned, then = (_PLANNING + (1 - _PLANNING) * sample_size(of) for of in (settings, run.settings))
-    rows = [
-        (name, run.spent_s[name]["derivation"], run.spent_s[name]["simulation"] * planned / then)
-        for name in claims
-        if name in run.spent_s
-    ]
+    # Half of a simulation there is planning, which takes as long whatever the tolerance.
+    growth = (1 + sample_size(settings)) / (1 + sample_size(run.settings))
+    spent = [run.spent_s[name] for name in claims if name in run.spent_s]
+    derivations = [of["derivation"] for of in spent]
+    simulations = [growth * of["simulation"] for of in spent]
     # All workers draw, also for a claim that is left at last, but a derivation is made by a single worker.
-    last = max((derivation + simulation / workers for _, derivation, simulation in rows), default=0.0)
-    derivations, simulations = sum(row[1] for row in rows), sum(row[2] for row in rows)
-    start = run.phases_s["imports"]
-    wall = start + max(last, (derivations + simulations) / workers)
-    if len(rows) > 1:
-        rows.append(("together", derivations, simulations))
-    width = max(map(len, ["claim", *(name for name, *_ in rows)]))
-    lines = [f"{'claim':<{width}}  derivation  simulation      both"]
-    for name, derivation, simulation in rows:
-        both = derivation + simulation
-        lines.append(f"{name:<{width}}  {derivation:>8.2f} s  {simulation:>8.2f} s  {both:>6.2f} s")
-    rests_on = (
-        f"From start to end about {seconds(wall)} with {counted(workers, 'worker')}, "
-        f"{seconds(start)} of it to load libraries: at tolerance {settings.tolerance:g}, power "
-        f"{settings.power:g} and a family-wise error rate of {settings.false_alarm:g}, with an empty cache "
-        "and without pages. The times are those of the reference run, on its machine; half of a simulation "
-        "grows with the samples."
+    last = max(
+        (first + then / workers for first, then in zip(derivations, simulations, strict=True)), default=0.0
+    )
+    start, work = run.phases_s["imports"], sum(derivations) + sum(simulations)
+    says = (
+        f"About {seconds(start + max(last, work / workers))} with {counted(workers, 'worker')}: "
+        f"{seconds(start)} to load libraries, {seconds(sum(derivations))} of processor time to derive and "
+        f"{seconds(sum(simulations))} to draw, at tolerance {settings.tolerance:g}, power {settings.power:g} "
+        f"and a family-wise error rate of {settings.false_alarm:g}, with an empty cache and without pages. "
+        "The times are those of the reference run, on its machine."
     )
     if unknown := [name for name in claims if name not in run.spent_s]:
-        rests_on += f" Of {', '.join(unknown)} no times are known: try `run --profile quick`."
-    return "\n".join([*lines, "", rests_on])
+        says += f" Of {', '.join(unknown)} no times are known: try `run --profile quick`."
+    return says

@@ -8,12 +8,9 @@ of workers, in whatever order they work, and whatever the store has of earlier r
 import math
 import pickle
 import queue
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate, key, perform, versions
@@ -25,30 +22,6 @@ from verify.montecarlo.blocks import Chunk, Drawn, Sums
 
 _TASK_S = 1.0  # seconds that a task should take: to send it takes a hundredth of that
 _MOST_SENT = 1000  # tasks that an executor has at a time: enough for hundreds of workers
-_REPORT_S = 0.5  # seconds after which progress is reported, whether or not there is any
-
-
-@dataclass(frozen=True)
-class RunProgress:
-    """How far a run is: random components drawn, of those known to be needed that the store lacks.
-
-    ``seconds`` are those since it began, ``tasks`` those that workers have.
-    """
-
-    drawn: int = 0
-    wanted: int = 0
-    seconds: float = 0.0
-    tasks: int = 0
-
-    @property
-    def rate(self) -> float:
-        """Random components drawn in a second."""
-        return self.drawn / self.seconds if self.seconds else 0.0
-
-    @property
-    def left_s(self) -> float | None:
-        """Seconds that the draws asked for so far will take at this rate; None before anything is drawn."""
-        return (self.wanted - self.drawn) / self.rate if self.rate else None
 
 
 class SettledClaim(NamedTuple):
@@ -76,7 +49,8 @@ class Schedule:
     """Settles claims.
 
     Claims that were made in this process stay here: ``mapped`` draws for them. Others are up to ``executor``,
-    whose workers need the same versions as this process.
+    whose workers need the same versions as this process. ``on_progress`` is called with the random components
+    ``drawn`` of those known to be ``wanted`` that the store lacks.
     """
 
     def __init__(
@@ -85,7 +59,7 @@ class Schedule:
         executor: Executor,
         store: Store | None = None,
         mapped: Mapped = map,
-        on_progress: Callable[[RunProgress], None] = lambda _progress: None,
+        on_progress: Callable[[int, int], None] = lambda _drawn, _wanted: None,
         task_s: float = _TASK_S,
     ) -> None:
         self._works, self._executor, self._store, self._mapped = works, executor, store, mapped
@@ -94,8 +68,7 @@ class Schedule:
         self._sent: dict[Future[Any], tuple[Steps, int]] = {}
         self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._settled: deque[SettledClaim] = deque()
-        self._begun = time.monotonic()
-        self.progress = RunProgress()
+        self.drawn = self.wanted = 0
 
     def run(self) -> Iterator[SettledClaim]:
         """Yield each claim as it is settled.
@@ -112,9 +85,7 @@ class Schedule:
                 while self._waiting and len(self._sent) < _MOST_SENT and self._done.empty():
                     self._send(*self._waiting.popleft())
                 if self._sent:
-                    self._report()
-                    with suppress(queue.Empty):
-                        self._receive(self._done.get(timeout=_REPORT_S))
+                    self._receive(self._done.get())
                 while self._settled:
                     yield self._settled.popleft()
         finally:
@@ -216,11 +187,10 @@ class Schedule:
             raise VerifyError(f"a task was lost with its worker ({described(error)}); {after}") from error
         self._advance(steps, (number, result))
 
-    def _report(self, **more: int) -> None:
-        done = {name: getattr(self.progress, name) + extra for name, extra in more.items()}
-        seconds = time.monotonic() - self._begun
-        self.progress = replace(self.progress, **done, seconds=seconds, tasks=len(self._sent))
-        self._on_progress(self.progress)
+    def _report(self, drawn: int = 0, wanted: int = 0) -> None:
+        self.drawn += drawn
+        self.wanted += wanted
+        self._on_progress(self.drawn, self.wanted)
 
     def _stored(self, row: bytes | None) -> bytes | None:
         return self._store.get(row) if self._store and row else None
