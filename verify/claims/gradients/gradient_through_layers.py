@@ -12,7 +12,7 @@ D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
 e, f, depth = Index("e"), Index("f"), Index("l")
 x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
 w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
-ALL, UNIT = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL), STANDARD[q]
+ALL = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL)
 TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
 POWERS = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}  # the scales, as powers of the dimension
 EVEN = 1 + (2**L - 1) / n
@@ -31,25 +31,22 @@ def derive() -> Chains:
     def shared(entry: Expr) -> Expr:
         return Sum(Sum(entry, (j, 1, n)) ** 2, (e, 1, D)) / n
 
-    passed, came, over_weights = back(incoming), incoming[j, e], moments({w: UNIT})
-    adds = "weights have mean 0, and variance one over the width"
-    title = "The sum of squares after one layer back, for any gradient that comes in"
-    squares = Chain(E(total(passed)), name="adds", title=title, defines="its mean over weights")
-    yield squares.then(total(came) + shared(came), adds, over_weights)
-    title, defines = "The part of it that all tokens share", "its mean over weights"
-    doubles = Chain(E(shared(passed)), name="doubles", title=title, defines=defines)
+    came, weights_alone = incoming[j, e], moments({w: STANDARD[q]})
+    apart = "weights have mean 0, and variance one over the width"
+    squares = Chain(E(total(back(incoming))), name="adds", title="The sum of squares after one layer back")
+    yield squares.then(total(came) + shared(came), apart, weights_alone)
+    doubles = Chain(E(shared(back(incoming))), name="doubles", title="The part of it that all tokens share")
     brings = "the value path adds as much as the residual path brings"
-    yield doubles.then(2 * shared(came), brings, over_weights)
-    share = "the shared part of a fresh gradient is one in as many as there are tokens"
-    title = "The mean square of a fresh gradient, one layer back"
-    fresh = Chain(E(total(back(g))) / (n * D), name="first", title=title)
-    yield fresh.then(1 + 1 / n, share, moments({g: UNIT, w: UNIT}))
+    yield doubles.then(2 * shared(came), brings, weights_alone)
+    share, both = "the shared part is one in as many as there are tokens", dict.fromkeys((g, w), STANDARD[q])
+    fresh = Chain(E(total(back(g))) / (n * D), name="first", title="The mean square of a fresh gradient")
+    yield fresh.then(1 + 1 / n, share, moments(both))
     title = "Each layer has weights of its own: it adds the shared part, and doubles that"
     defines = "the mean square at the input of $L$ layers, over that at their output"
     main = Chain(1 + Sum(2**depth / n, (depth, 0, L - 1)), title=title, defines=defines)
     yield main.then(EVEN, "a geometric series", algebra)
-    ratio, title = EVEN.subs(L, L + 1) / EVEN, "The growth per layer in ever deeper stacks"
-    deep = Chain(Limit(ratio, L, oo), name="deep", title=title)
+    ratio = Limit(EVEN.subs(L, L + 1) / EVEN, L, oo)
+    deep = Chain(ratio, name="deep", title="The growth per layer in ever deeper stacks")
     yield deep.then(2, "the power of two alone is left", limit())
 
 
@@ -58,27 +55,23 @@ def unit(tokens: Array) -> Array:
     return tokens / np.sqrt((tokens**2).mean(axis=-1, keepdims=True))
 
 
-def passed_back(
-    draws: Draws, scale: float, size: float = 1.0, *, normalised: bool = True
-) -> tuple[Array, Array]:
+def passed_back(draws: Draws, scale: float, *, normalised: bool = True) -> tuple[Array, Array]:
     """Return the gradient's sums of squares at the input and at the output of a stack, (blocks,) each."""
     # A layer is x + attention(x), normalised after it where that is wanted, with weights of variance one
-    # over the width, those of queries and keys times the size.
+    # over the width.
     tokens, upstream, deviation = draws["x"], draws["g"], draws["x"].shape[-1] ** -0.5
-    sized = size * deviation * draws["w_q"], size * deviation * draws["w_k"], deviation * draws["w_v"]
-    layers = [[weights[:, layer] for weights in sized] for layer in range(sized[0].shape[1])]
+    layers = zip(*(np.moveaxis(deviation * draws[name], 1, 0) for name in ("w_q", "w_k", "w_v")), strict=True)
     passes = []
     for layer in layers:
         queries, keys, values = (tokens @ weights for weights in layer)
         weights = probabilities(queries, keys, scale)
         output = tokens + weights @ values
-        passes.append(((queries, keys, values), weights, output))
+        passes.append((layer, (queries, keys, values), weights, output))
         tokens = unit(output) if normalised else output
-    for layer, (rows, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
+    for layer, (queries, keys, values), weights, output in reversed(passes):
         if normalised:  # its part along the token is lost, the rest divided by the token's size
             root, along = np.sqrt((output**2).mean(axis=-1, keepdims=True)), unit(output)
             upstream = (upstream - along * (upstream * along).mean(axis=-1, keepdims=True)) / root
-        queries, keys, values = rows
         back = gradients(queries, keys, values, weights, upstream, scale)
         of = [matrix.swapaxes(-1, -2) for matrix in layer]
         upstream = upstream + (back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2])
@@ -86,25 +79,25 @@ def passed_back(
     return at_input, at_output
 
 
-def log_growth(draws: Draws, scale: str, size: float = 1.0) -> Array:
-    """Return the logarithm of the norm's growth through a stack at a scale."""
-    at_input, at_output = passed_back(draws, draws["w_q"].shape[-1] ** POWERS[scale], size)
+def log_growth(draws: Draws, power: float, factor: float = 1.0) -> Array:
+    """Return the logarithm of the norm's growth through a stack, at a factor of a power of the dimension."""
+    at_input, at_output = passed_back(draws, factor * draws["w_q"].shape[-1] ** power)
     return np.log(at_input / at_output) / 2
 
 
 def after(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Layers whose scores are not even, normalised after each: even attention's growth is a yardstick."""
-    return {scale: log_growth(draws, scale) for scale in POWERS}
+    return {scale: log_growth(draws, power) for scale, power in POWERS.items()}
 
 
 def deeper(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """The same layers without scaling alone: even attention's growth in ever deeper stacks is a yardstick."""
-    return {"deeper": log_growth(draws, "unscaled")}
+    return {"deeper": log_growth(draws, 0.0)}
 
 
 def large(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     """Layers with weights of queries and keys the root of eight times as large, beside that yardstick."""
-    return {"large": log_growth(draws, "scaled", size=8**0.5)}
+    return {"large": log_growth(draws, -0.5, factor=8)}  # scores, with which both go, are 8 times as large
 
 
 def hardly_varying(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
@@ -121,9 +114,8 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WIDTH) -> dict[Symbol, int]:
         return {d: size, L: layers, n: tokens, D: width}
 
-    first, unity = derived["first"], Threshold(S.One)
-    yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
-    fine, near = tolerance < 0.02, Within(fixed=True)
+    yield Check("one-layer", derived["first"], {n: 4, D: 8}, laws={g: NORMAL, w: NORMAL})
+    unity, fine, near = Threshold(S.One), tolerance < 0.02, Within(fixed=True)
     rate = Check.sharing(laws=ALL, tolerance=near)
     unscaled, scaled, over = (growth(after, scale) for scale in POWERS)
     yield rate("unscaled-growth", unscaled, stack(WIDE), at_least=DEEP)

@@ -23,8 +23,7 @@ def derive() -> Chains:
         (over_keys(quotient * x[l], l), quotient_rule, algebra),
         (over_keys(ENTRY * x[l], l), "each exponential over the sum is a weight", algebra),
     )
-    title = "Row sums: moving all scores alike changes nothing"
-    yield Chain(over_keys(J, l), name="row-sums", title=title).through(
+    yield Chain(over_keys(J, l), name="row-sums", title="Row sums: moving all alike changes nothing").through(
         (over_keys(ENTRY, l), "the entries, summed over a row", algebra),
         (p - p * over_keys(p_l, l), "the delta picks one term", algebra),
         (0, "weights sum to 1", algebra),

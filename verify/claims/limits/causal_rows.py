@@ -2,14 +2,12 @@
 
 import math
 
-import numpy as np
 import scipy
 from scipy import special
 
-from verify.spec import ROUNDING, Approximation, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
-from verify.spec import Indicator, Items, Plot, Rational, S, Threshold, Within, Wrong, cited, d, earlier
-from verify.spec import integrated, j, log, n, of_probability, over_lengths, score, sqrt
-from verify.spec.arrays import softmax, stream
+from verify.spec import Approximation, Chain, Chains, Check, Claim, Derivation, E, Entropy, Indicator, Items
+from verify.spec import Plot, Rational, S, Threshold, Within, Wrong, cited, d, earlier, integrated, j, log, n
+from verify.spec import of_probability, over_lengths, score, sqrt
 from verify.spec.lemmas import entropy_lost, of_queries
 
 POSITIONS, D = (2, 8, 32, 128), 64
@@ -24,14 +22,6 @@ def derive() -> Chains:
     yield most.then(log(n), r"equal weights have most: in row $t$, $\ln t$", cited("gibbs"), "≤")
     least = Chain(E(ENTROPY), title="Row $t$ of a causal mask, with its $n = t$ keys, at least")
     yield least.then(log(n) - S.Half, "no more than half a nat is lost", earlier(scaled), "≥")
-
-
-def distance_of_rows(masked: bool) -> float:
-    """Return how far rows of attention, under a mask or none, are from those of the first t keys alone."""
-    queries, keys = stream(0, "causal-rows", "vectors", 0).standard_normal((2, POSITIONS[-1], D))
-    scores = queries @ keys.T / D**0.5
-    weights = softmax(scores + np.triu(np.full(scores.shape, -np.inf), 1) if masked else scores)
-    return max(float(np.abs(weights[t - 1, :t] - softmax(scores[t - 1, :t])).max()) for t in POSITIONS)
 
 
 def half_a_nat_lost(_: int, deviation: float) -> Approximation:
@@ -57,9 +47,6 @@ def experiment(derived: Derivation) -> Items:
     for t, least in {8: Rational(9, 50), 32: Rational(29, 100), last: Rational(37, 100)}.items():
         of_rows = Check.sharing(at_least=Threshold(least), tolerance=Within(fixed=True))
         yield of_rows(f"rows-below-t{t}", SHARE, {n: t, d: D}, sharper=1.1 * (t == last))
-    what, where = "largest distance of masked rows from those of own keys alone", {"n": last, "d_k": D}
-    yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=where, allowance=ROUNDING)
-    yield Wrong("no-mask", of="masked", arguments=(False,), says="no mask gives the same")
     says = "every row of a text of {at-least-t128:n} tokens spreads over about as many keys"
     yield Wrong("as-if-unmasked", math.log(last / two) + lost.start, at_two, at_most=S.Half, says=says)
     says, late = "row {cell:n} loses as much as row {value-t128:n}", integrated(derived["loss"].end, at)

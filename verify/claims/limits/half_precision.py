@@ -11,9 +11,7 @@ from verify.spec import Plot, Rational, Symbol, Threshold, Wrong, assume, d, erf
 from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
-# The largest finite number of IEEE 754 half precision, and the least that is rounded to infinity.
-LARGEST, INFINITE = 65504, 65520
-OVERFLOW = log(INFINITE)
+OVERFLOW = log(65520)  # of the least number that IEEE 754 half precision rounds to infinity
 # The least bound that a sample of affordable size shows for a share of 0; and the bound by the law.
 RARE, NEVER = Threshold(Rational(1, 1000)), Threshold(Rational(1, 10**13))
 b = Symbol("b", positive=True)  # a bound that scores exceed
@@ -33,13 +31,11 @@ def overflowing(dimension: float, power: float = 0.0) -> float:
     return below(dimension, -float(OVERFLOW) * dimension**-power)
 
 
-def last_finite(floats: Any, function: Callable[[Any], Any], beyond: float) -> float:
-    """Return the largest number of a format, below a number beyond it, of which a function is finite."""
-    low, high = 1.0, beyond
+def last_finite(floats: type) -> float:
+    """Return the largest number of half precision whose exponential is finite in an arithmetic."""
+    numbers = np.arange(0x7C00, dtype=np.uint16).view(np.float16)  # all that are positive and finite
     with np.errstate(over="ignore"):
-        while (middle := float(floats((low + high) / 2))) not in (low, high):
-            low, high = (middle, high) if np.isfinite(function(floats(middle))) else (low, middle)
-    return low
+        return float(numbers[np.isfinite(np.exp(numbers.astype(floats)))].max())
 
 
 def experiment(derived: Derivation) -> Items:
@@ -61,18 +57,11 @@ def experiment(derived: Derivation) -> Items:
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
     root = {Symbol("power of d_k"): -0.25}
     yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, arguments=(16, -0.25), says=says)
-    point = Computed.sharing(code=last_finite, settings={"arithmetic": "IEEE 754 binary16"})
-    what, given = "largest score with a finite exponential", (np.float16, np.exp, 100.0)
-    near = Allowance(2.0**-7, "the spacing of half-precision numbers there")
-    yield point("overflow-point", what, arguments=given, equals=OVERFLOW, allowance=near)
-    says, single = "single precision overflows at the same score", (np.float32, np.exp, 100.0)
-    at = {Symbol("arithmetic"): "IEEE 754 binary32"}
-    yield Wrong("single-precision", of="overflow-point", at=at, arguments=single, says=says)
-    what, rounded = "largest number that is rounded to a finite one", (np.float64, np.float16, 1e5)
-    near = Allowance(2.0**-36, "the spacing of double-precision numbers there")
-    yield point("rounding-point", what, arguments=rounded, equals=INFINITE, allowance=near)
-    says = "all that is above the largest finite number is rounded to an infinite one"
-    yield Wrong("rounds-up-at-once", of="rounding-point", equals=LARGEST, says=says)
+    what, half = "largest score with a finite exponential", {"arithmetic": "IEEE 754 binary16"}
+    near, given = Allowance(2.0**-7, "the spacing of half-precision numbers there"), (np.float16,)
+    yield Computed("overflow-point", what, last_finite, given, OVERFLOW, settings=half, allowance=near)
+    says, at = "single precision overflows at the same score", {Symbol("arithmetic"): "IEEE 754 binary32"}
+    yield Wrong("single-precision", of="overflow-point", at=at, arguments=(np.float32,), says=says)
     what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
     yield Computed("subtracting-helps", what, not_finite, (softmax,), equals=0, settings=row)
     says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"

@@ -1,8 +1,8 @@
 """The softmax sees the variance within a row, not the total one."""
 
 from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Cov, Derivation, E, Ge
-from verify.spec import Items, Plot, S, Softmax, Symbol, Var, Wrong, a, algebra, d, fact, j, k, l, m, moments
-from verify.spec import mu_k, mu_q, n, over_keys, q, s, score, score_of, sigma_k, sigma_q, sqrt
+from verify.spec import Items, Plot, S, Var, Wrong, a, d, fact, k, l, m, moments, mu_k, mu_q, n, over_keys, q
+from verify.spec import score, score_of, sigma_k, sigma_q, sqrt
 
 LAWS = {"uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, "normal": {q: NORMAL, k: NORMAL}}
 # Means and standard deviations of components from U(0, 1).
@@ -15,7 +15,7 @@ WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 def derive() -> Chains:
     pair, result = E(score**2) - E(score * OTHER), d * (sigma_q**2 + mu_q**2) * sigma_k**2
-    of_components, c = "moments of the components", Symbol("c", real=True)
+    of_components = "moments of the components"
     yield Chain(E(ROW), title="The same query, two keys", given=(Ge(n, 2),)).through(
         (pair, "the squares, less the products of two different keys", moments(GENERAL)),
         (result, of_components, moments(GENERAL)),
@@ -26,10 +26,6 @@ def derive() -> Chains:
         (pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL)),
         (result + REST, of_components, moments(GENERAL)),
     )
-    title = "A softmax does not see a shift of its row"
-    defines = "a weight of a row whose scores are all shifted"
-    shift = Chain(Softmax(s[a, j] + c, j), name="shift", title=title, defines=defines)
-    yield shift.then(Softmax(s[a, j], j), "the factor $e^c$ cancels", algebra)
 
 
 def experiment(derived: Derivation) -> Items:

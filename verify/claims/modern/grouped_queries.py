@@ -32,11 +32,9 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"variance-d{size}", derived, at, control=size == 8)
         yield Check(f"product-d{size}", products, at, tolerance=of_score)
         yield Check(f"squares-d{size}", SHARED, at, equals=correlation.end, tolerance=near)
-    says = "a key that eight heads share has scores of twice the variance"
-    yield Wrong("twice-the-variance", of="variance-d8", equals=2 * d, says=says)
+    yield Wrong("twice-the-variance", of="variance-d8", equals=2 * d, says="shared keys double the variance")
     yield Wrong("heads-agree", of="product-d1", equals=d, says="heads with one key have one score")
-    says = "scores of two heads are independent, so their squares are uncorrelated"
-    yield Wrong("independent", of="squares-d1", equals=0, says=says)
+    yield Wrong("independent", of="squares-d1", equals=0, says="scores of two heads are independent")
     says = "heads with keys of their own go together as much"
     yield Wrong("own-keys", OWN, {d: 1}, equals=correlation.end, tolerance=near, says=says)
     words = "correlation of squared scores"

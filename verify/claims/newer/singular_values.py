@@ -32,14 +32,12 @@ def shared(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
 def derive() -> tuple[Chain, Chain]:
     power = exp(sqrt(v) * s[a, j])
     mean = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
-    title = "The mean of an exponential of a normal score"
-    of_power = Chain(E(exp(c * s[a, j])), name="exponential", title=title).through(
+    of_power = Chain(E(exp(c * s[a, j])), name="exponential", title="Exponentials and their powers").through(
         (mean, "the normal density", by_density({s[a, j]: y}, NORMAL_ROWS)),
         (exp(c**2 / 2), "integrated", integral()),
     )
     once, twice = (earlier(of_power, at={c: times * sqrt(v)}) for times in (1, 2))
-    title = "The variance of exponentials of normal scores over their squared mean"
-    ratio = Chain(Var(power) / E(power) ** 2, title=title).through(
+    ratio = Chain(Var(power) / E(power) ** 2, title="Variance of exponentials over squared mean").through(
         (E(exp(2 * sqrt(v) * s[a, j])) / E(power) ** 2 - 1, "definition", algebra),
         (exp(2 * v) / E(power) ** 2 - 1, "the mean square", twice),
         (exp(v) - 1, "the mean", once),

@@ -1,9 +1,9 @@
 """Within a fixed range of scores, attention spreads over all keys as their number grows."""
 
 from verify.claims.newer.shared.levels import mean_over_signs, weights
-from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Ge, Items
-from verify.spec import KroneckerDelta, Largest, Le, Line, Plot, Rational, Softmax, Symbol, Within, Wrong, a
-from verify.spec import algebra, at_least, at_most, cite, earlier, exp, fact, j, l, m, n, over_keys, s, sigma
+from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Items
+from verify.spec import KroneckerDelta, Largest, Le, Plot, Rational, Softmax, Symbol, Within, Wrong, a
+from verify.spec import algebra, at_least, at_most, cite, earlier, exp, fact, j, l, m, n, over_keys, s
 
 R = Symbol("R", positive=True)
 MOST, LEAST = 1 / (1 + (n - 1) * exp(-R)), 1 / (1 + (n - 1) * exp(R))
@@ -14,32 +14,26 @@ def derive() -> Chains:
     total, others = over_keys(exp(above), l), 1 - KroneckerDelta(j, l)
     more = at_most(over_keys(others * (exp(above) - exp(-R)), l) * MOST / total, given=(Le(-above, R),))
     less = at_least(over_keys(others * (exp(R) - exp(above)), l) * LEAST / total, given=(Le(above, R),))
-    yield Chain(Softmax(s[a, j], j), title="A weight at most").through(
+    most = Chain(Softmax(s[a, j], j), title="A weight at most").through(
         (1 / total, written, algebra),
         (MOST, "no other score is further below than $R$", more, "≤"),
     )
-    yield Chain(Softmax(s[a, j], j), name="least", title="A weight at least").through(
+    least = Chain(Softmax(s[a, j], j), name="least", title="A weight at least").through(
         (1 / total, written, algebra),
         (LEAST, "no other score is further above than $R$", less, "≥"),
     )
-    apart, bound, scores = sigma * above, MOST.subs(R, 2 * sigma), sigma * s[a, j]
-    within, total = (Le(s[a, j], 1), Ge(s[a, j], -1)), over_keys(exp(apart), l)
-    further = at_most(over_keys(others * (exp(apart) - exp(-2 * sigma)), l) * bound / total, given=within)
-    levels = Chain(Softmax(scores, j), name="levels", title=r"Scores between $-\sigma$ and $\sigma$").through(
-        (1 / total, written, algebra),
-        (bound, r"no two scores differ by more than $2\sigma$", further, "≤"),
-    )
-    every = Line(bound, "the bound of every weight", earlier(levels, given=within), "≤")
-    largest, title = E(Largest(Softmax(scores, j), j)), "The largest weight of such a row, on average"
-    yield from (levels, Chain(largest, every, name="drawn", title=title))
+    largest, every = E(Largest(Softmax(s[a, j], j), j)), earlier(most, given=(Le(-above, R),))
+    drawn = Chain(largest, name="drawn", title="The largest weight of a row, on average")
+    yield from (most, least, drawn.then(MOST, "the bound of every weight", every, "≤"))
 
 
 def experiment(derived: Derivation) -> Items:
     drawn, least, tight = derived["drawn"], derived["least"], Within(0.5, fixed=True)
-    check, means = Check.sharing(laws={s: RADEMACHER}, shape={m: 16}), {}
-    # Scores are plus or minus a number.
+    means = {}
     for keys, level in ((2, Rational(1, 8)), (4, Rational(1)), (64, Rational(1))):
-        at, row = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
+        at, row = {n: keys, R: 2 * level}, f"n{keys}-s{float(level):g}".replace(".", "")
+        # Scores are plus or minus a number.
+        check = Check.sharing(laws={s: RADEMACHER.moved(0, level)}, shape={m: 16})
         means[keys] = mean_over_signs(max, keys, float(level))
         yield check(f"largest-{row}", drawn, at, equals=means[keys], control=keys == 4)
         yield check(f"bound-{row}", drawn, at, tolerance=tight, sharper=0.93 if keys == 2 else 0)
@@ -50,6 +44,7 @@ def experiment(derived: Derivation) -> Items:
         yield weight(f"most-n{keys}", what.format("larger"), float, (ahead,), at_most=derived.end.subs(at))
         yield weight(f"least-n{keys}", what.format("smaller"), float, (behind,), at_least=least.end.subs(at))
     smaller = {R: Rational(297, 100), n: 512}
+    says = "the bound for a range smaller by a hundredth holds as well"
     says = "the bound for a range smaller by a hundredth holds as well"
     yield Wrong("smaller-range", of="most-n512", at_most=derived.end.subs(smaller), says=says)
     says = "the lower bound for a range smaller by a hundredth holds as well"

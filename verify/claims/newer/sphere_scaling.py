@@ -29,8 +29,7 @@ SPHERE_LOG = np.linspace(-16.0, 4.0, 161)
 def derive() -> Chains:
     below, falls = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v, exp(-2 * beta * v)
     defines = "the mean of another key’s exponential over that of the largest"
-    title = "One other key, uniform below the largest at $v$"
-    other = Chain(below, name="other", title=title, defines=defines).through(
+    other = Chain(below, name="other", title="One other key, uniform below $v$", defines=defines).through(
         ((1 - falls) / (2 * beta * v), "integrated", integral()),
         (1 / (2 * beta * v), "without the exponential", at_most(falls / (2 * beta * v)), "≤"),
     )
@@ -40,8 +39,7 @@ def derive() -> Chains:
     uniform, maximum = (cited(theorem, laws=LAWS) for theorem in ("uniform cosine", "below a maximum"))
     rest = "the term of the largest, of density $nv^{n-1}$, is 1, and others are uniform below it"
     bound = Integral(n * (n - 1) * v ** (n - 2) / (2 * beta), (v, 0, 1))
-    title = "The largest weight in three dimensions"
-    yield Chain(LARGEST, title=title, given=(Eq(d, 3, evaluate=False), n >= 2)).through(
+    yield Chain(LARGEST, title="The largest weight", given=(Eq(d, 3, evaluate=False), n >= 2)).through(
         (largest, "cosines are twice a uniform number less 1, which shifts all scores alike", uniform),
         (E(1 / total), "the largest weight is that of the largest score", algebra),
         (1 / E(total), "convex in the total", cited("jensen"), "≥"),
@@ -94,8 +92,7 @@ def experiment(derived: Derivation) -> Items:
     # The scale at 1024 keys, 16 times as many, had it grown by the power 1.9 in place of 2.
     smaller, slower = Rational(202, 100), mean_of_largest(1024, 2, float(OTHERS[2] * 64**2) * 16**1.9)
     yield Wrong("smaller-sum", of="bound-d3-n4096", at_least=1 / (1 + n / (smaller * beta)))
-    says = "a power less by a twentieth is enough"
-    yield Wrong("smaller-power", of="kept-d2-n1024", equals=slower, says=says)
+    yield Wrong("smaller-power", of="kept-d2-n1024", equals=slower, says="a power less by 5% is enough")
     yield Wrong("one-half", of="kept-d5-n1024", equals=S.Half, says="half is kept in five dimensions, too")
     for size in (2, 3, 4, 5, 9, 17):
         what = f"power of the number of keys that the scale grows with, 64 to 4096 keys, in {size} dimensions"

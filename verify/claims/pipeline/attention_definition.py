@@ -39,8 +39,7 @@ WRONG = {
 
 def derive() -> Chains:
     quotient = over_keys(exp(c * score) * v[j, e]) / over_keys(exp(c * score))
-    title = "One entry of the output, backwards through the steps"
-    yield Chain(over_keys(WEIGHT * v[j, e]), title=title).through(
+    yield Chain(over_keys(WEIGHT * v[j, e]), title="One entry of the output, step by step").through(
         (over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra),
         (quotient, "the exponentials of one row share their sum", algebra),
     )

@@ -33,8 +33,7 @@ def derive() -> tuple[Chain, ...]:
     def second(function: Any) -> Any:
         return -Subs(Derivative(function, (t, 2)), t, 0)
 
-    title = "The variance again, by the characteristic function"
-    again = Chain(Var(score), name="by-transform", title=title).through(
+    again = Chain(Var(score), name="by-transform", title="By the characteristic function").through(
         (E(score**2), "its mean is 0", moments(NORMAL_COMPONENTS)),
         (second(E(exp(I * t * score))), "twice differentiated, at t = 0", algebra),
         (second(of_score.end), "the characteristic function", earlier(of_score)),

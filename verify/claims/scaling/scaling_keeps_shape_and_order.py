@@ -21,8 +21,7 @@ def derive() -> tuple[Chain, ...]:
     odds = odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
     given_query = E(erfc(sqrt(d / (2 * Dot(q, a, q, a)))))
     lengths = Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo))
-    title = "The share of scaled scores beyond 1"
-    beyond = Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title=title).through(
+    beyond = Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title="Scaled scores beyond 1").through(
         (given_query, "given the query, the score is normal", of_normals("normal combination")),
         (lengths, "the squared length of the query is chi-square", of_normals("chi-square")),
     )

@@ -16,8 +16,7 @@ def experiment(derived: Derivation) -> Items:
     for tokens, sizes in at.items():
         yield Check(f"variance-n{tokens}", derived, sizes, control=tokens == 128)
     yield Fit("variance-n*", over=n, law=derived.end, only=("slope",))
-    says = "{d_k} is the number of words: the variance is that number, {value}"
-    yield Wrong("number-of-words", derived, at[32], equals=n, says=says)
+    yield Wrong("number-of-words", derived, at[32], equals=n, says="{d_k} is the number of words")
     curves = {"derived: {variance-n2:d_k=}": derived.end.subs(d, 64)}
     yield Plot("level", "variance-n*", n, curves=curves, wrong={"wrong: number of tokens": n})
 

@@ -3,9 +3,9 @@
 import math
 from functools import partial
 
-from verify.spec import ON_PAPER, Chain, Check, Claim, Computed, Derivation, E, Eq, Items, Largest, Plot
-from verify.spec import Rational, S, Symbol, Threshold, Within, Wrong, a, cite, d, equivalent, fact
-from verify.spec import integrated, j, log, n, s, score, sigma, sqrt, squares
+from verify.spec import ON_PAPER, Chain, Check, Claim, Computed, Derivation, E, Items, Largest, Plot, Rational
+from verify.spec import S, Threshold, Within, Wrong, a, cite, d, fact, integrated, j, log, n, s, score, sigma
+from verify.spec import sqrt, squares
 from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries, squares_lack
 
 # Dimensions for each number of keys: 2 ln n is 5.5 and 11.1.
@@ -16,13 +16,8 @@ UNSCALED, SCALED = E(squares(score)), E(squares(score / sqrt(d)))
 
 def derive() -> tuple[Chain, ...]:
     first, bound = squares_lack()
-    t = Symbol("t", positive=True)
-    equation = Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False)
-    defines, falls = "that the bound is 1 for scores of variance $t$", "it falls as the scores spread"
-    force = Chain(equation, name="in-force", title="Where the bound is 1", defines=defines, given=(n > 1,))
-    force = force.then(Eq(t, 2 * log(n), evaluate=False), falls, equivalent(t, given=(n > 1,)), "⇔")
     rows = of_queries(UNSCALED, "unscaled"), of_queries(SCALED, "scaled")
-    return first, bound, force, inverse_square(), for_raw_scores(bound), *rows
+    return first, bound, inverse_square(), for_raw_scores(bound), *rows
 
 
 def experiment(derived: Derivation) -> Items:
