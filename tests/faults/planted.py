@@ -23,10 +23,10 @@ from verify.engine.runner import settings
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget
-from verify.montecarlo import softmax
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Exact, Experiment
+from verify.montecarlo.operations import softmax
 from verify.spec import arrays
 from verify.symbolic.vocabulary import d
 
@@ -53,10 +53,10 @@ def everywhere(patch: pytest.MonkeyPatch, right: Any, wrong: Any) -> None:
 
 
 def _softmax(wrong: Callable[[Array], Array]) -> Plant:
-    return lambda patch: everywhere(patch, softmax.softmax, wrong)
+    return lambda patch: everywhere(patch, softmax, wrong)
 
 
-SOFTMAX, ROUNDED = softmax.softmax, arrays.rounded
+ROUNDED, SPECTRAL_NORMS = arrays.rounded, arrays.spectral_norms
 """The right functions, by names that no fault is planted under."""
 
 
@@ -68,11 +68,6 @@ def _over_queries(scores: Array) -> Array:
 
 def _coarser_above_one(values: Array, bits: int) -> Array:
     return np.asarray(np.where(np.abs(values) > 1, ROUNDED(values, bits - 2), ROUNDED(values, bits)))
-
-
-def _spectral_norms(factor: float) -> Plant:
-    right = arrays.spectral_norms
-    return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
 
 
 def _statistics(change: Callable[[Array, Cell], Array]) -> Plant:
@@ -89,14 +84,6 @@ def _drawing(change: Callable[[Cell], dict[str, Any]]) -> Plant:
     return lambda patch: patch.setattr(
         Cell, "sample", lambda self, rng, count: right(replace(self, **change(self)), rng, count)
     )
-
-
-def _with_more_components(cell: Cell) -> dict[str, Any]:
-    return {"sizes": tuple((size, length + (size == d)) for size, length in cell.sizes)}
-
-
-def _with_larger_values(cell: Cell) -> dict[str, Any]:
-    return {"values": tuple((symbol, OFF * value) for symbol, value in cell.values)}
 
 
 def _components(change: Callable[[Array, float, np.random.Generator], Array]) -> Plant:
@@ -135,15 +122,23 @@ FAULTS: dict[str, Plant] = {
     "statistics times a power of the dimension": _statistics(
         lambda values, blocks: values * dict(blocks.sizes).get(d, 1) ** 0.1
     ),
-    "one component more": _drawing(_with_more_components),
-    "values of symbols 15% larger": _drawing(_with_larger_values),
-    "softmax at temperature 1.3": _softmax(lambda scores: SOFTMAX(scores / 1.3)),
-    "softmax at temperature 1/1.3": _softmax(lambda scores: SOFTMAX(1.3 * scores)),
+    "one component more": _drawing(
+        lambda cell: {"sizes": tuple((size, length + (size == d)) for size, length in cell.sizes)}
+    ),
+    "values of symbols 15% larger": _drawing(
+        lambda cell: {"values": tuple((symbol, OFF * value) for symbol, value in cell.values)}
+    ),
+    "softmax at temperature 1.3": _softmax(lambda scores: softmax(scores / 1.3)),
+    "softmax at temperature 1/1.3": _softmax(lambda scores: softmax(1.3 * scores)),
     "softmax over the queries": _softmax(_over_queries),
-    "softmax divided by 1.1 times the sum": _softmax(lambda scores: SOFTMAX(scores) / 1.1),
+    "softmax divided by 1.1 times the sum": _softmax(lambda scores: softmax(scores) / 1.1),
     "numbers above 1 of two bits less": lambda patch: everywhere(patch, ROUNDED, _coarser_above_one),
-    "spectral norms 5% larger": _spectral_norms(1.05),
-    "spectral norms 5% smaller": _spectral_norms(1 / 1.05),
+    "spectral norms 5% larger": lambda patch: everywhere(
+        patch, SPECTRAL_NORMS, lambda weights: 1.05 * SPECTRAL_NORMS(weights)
+    ),
+    "spectral norms 5% smaller": lambda patch: everywhere(
+        patch, SPECTRAL_NORMS, lambda weights: SPECTRAL_NORMS(weights) / 1.05
+    ),
     # Under this fault samples are planned large.
     "components with a tenth of their variance in common": _components(_correlated),
 }

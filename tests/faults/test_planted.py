@@ -5,7 +5,7 @@ import pytest
 
 from tests.catalogue import CATALOGUE, experiment
 from tests.faults.planted import everywhere, first_faults, refuted, refuted_under
-from verify.montecarlo import compiling, softmax
+from verify.montecarlo import compiling, operations
 
 QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
 """Claims that take a second or less."""
@@ -35,8 +35,8 @@ def test_without_a_fault_nothing_is_refuted() -> None:
 
 def test_a_fault_is_planted_under_every_name() -> None:
     """Modules that import a function have a name of their own for it."""
-    right = softmax.softmax
+    right = operations.softmax
     with pytest.MonkeyPatch.context() as patch:
         everywhere(patch, right, np.zeros_like)
-        assert vars(compiling)["softmax"] is softmax.softmax is np.zeros_like
-    assert vars(compiling)["softmax"] is softmax.softmax is right
+        assert vars(compiling)["softmax"] is operations.softmax is np.zeros_like
+    assert vars(compiling)["softmax"] is operations.softmax is right

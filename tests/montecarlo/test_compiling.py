@@ -15,8 +15,9 @@ from scipy import special
 from tests.montecarlo.samples import generator
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.compiling import Column, moments_of_scores
+from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Array
+from verify.montecarlo.operations import moments_of_scores
 from verify.symbolic.vocabulary import Dot, Entropy, Family, Index, Indicator, Largest, LogSumExp
 from verify.symbolic.vocabulary import Softmax, a, b, d, e, i, j, k, l, m, n, q, s, score, score_of
 from verify.symbolic.vocabulary import sigma, squares
@@ -115,7 +116,7 @@ def test_free_indices_of_one_range_are_different_places(expression: Any, text: s
 
 def test_rows_of_large_scores_stay_finite() -> None:
     """Softmax, entropy and log-sum-exp of scores in the thousands, in single precision."""
-    row = np.array([[[9000.0, 8999.0, -5000.0, 0.0, 1.0]]], np.float32)
+    row: Any = np.array([[[9000.0, 8999.0, -5000.0, 0.0, 1.0]]], np.float32)
     cell = cell_of(*(of(RAW, j) for of in (Entropy, LogSumExp, Softmax)))
     entropy_of, total, share = cell.compiled.run({**drawn(), "s": row}, generator())[0]
     assert entropy_of == pytest.approx(0.582203, rel=1e-5)

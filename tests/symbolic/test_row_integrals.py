@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from tests.strategies import examples
-from verify.montecarlo.softmax import softmax
+from verify.montecarlo.operations import softmax
 from verify.symbolic.row_integrals import Approximation, mean_beside_sink, mean_largest, mean_largest_weight
 from verify.symbolic.row_integrals import mean_log_total, mean_product, of_lengths, over_lengths
 

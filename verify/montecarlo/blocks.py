@@ -21,8 +21,9 @@ import numpy as np
 import sympy as sp
 
 from verify.executors.machine import one_blas_thread
-from verify.montecarlo.compiling import Compiled, Compiler
+from verify.montecarlo.compiling import Compiler
 from verify.montecarlo.distributions import Array, Distribution, double, stream
+from verify.montecarlo.operations import Compiled
 from verify.symbolic.vocabulary import Family, m, n
 
 Settings = tuple[tuple[str, int | float | str], ...]
@@ -149,14 +150,10 @@ class Sample:
     groups: Array = field(default_factory=lambda: np.zeros((0, 0)))
     names: tuple[str, ...] = ()
 
-    def named(self, values: Array) -> Outputs:
-        """Return ``values``, one for each output along the first axis, by the outputs' names."""
-        return dict(zip(self.names, values, strict=True))
-
     @property
     def outputs(self) -> Outputs:
         """The means of the outputs by their names."""
-        return self.named(self.mean)
+        return dict(zip(self.names, self.mean, strict=True))
 
 
 @dataclass(frozen=True)

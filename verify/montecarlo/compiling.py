@@ -30,8 +30,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from itertools import permutations
 from typing import Any, NamedTuple
 
@@ -42,7 +41,7 @@ from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import Array, double
-from verify.montecarlo.softmax import largest, softmax
+from verify.montecarlo.operations import Compiled, Program, Step, largest, moments_of_scores, softmax
 from verify.symbolic.vocabulary import (
     BINDERS,
     Dot,
@@ -59,12 +58,6 @@ from verify.symbolic.vocabulary import (
 BLOCK, COMPONENT = Index("block"), Index("component")
 """Labels of the axis of blocks, and of that over which a dot product is taken."""
 
-Draws = Mapping[str, Any]
-"""The draws of each family by its name, shape (blocks, …ranges)."""
-
-Program = Callable[[Draws, np.random.Generator], Mapping[str, Any]]
-"""Makes columns, shape (blocks, …), of the draws: a program that is no expression, such as a training run."""
-
 
 class Node(NamedTuple):
     """The value of an expression: its place among the steps, and its axes with lengths, 0 for the blocks'."""
@@ -77,50 +70,6 @@ class Node(NamedTuple):
     def size(self) -> int:
         """How many numbers it has for one block."""
         return math.prod(length for length in self.shape if length)
-
-
-class Step(NamedTuple):
-    """An operation on the results of earlier steps, and the size of its own result for one block.
-
-    One that ``is_drawn`` takes the draws of a batch and its generator.
-    """
-
-    function: Callable[..., Any]
-    operands: tuple[int, ...]
-    size: int
-    is_drawn: bool
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """Operations in their order, each with its place and those that are not needed after it."""
-
-    steps: tuple[tuple[int, Step, tuple[int, ...]], ...]
-    outputs: tuple[int, ...]
-
-    @cached_property
-    def peak(self) -> int:
-        """Numbers that are in memory at once for one block, besides the draws."""
-        sizes = {place: step.size for place, step, _ in self.steps}
-        live, most = 0, 1
-        for _, step, frees in self.steps:
-            # While a step works, its operands and its result are both there.
-            live += step.size
-            most = max(most, live)
-            live -= sum(sizes[place] for place in frees)
-        return most
-
-    def run(self, draws: Draws, rng: np.random.Generator) -> Any:
-        """Return the outputs of a batch, shape (blocks, outputs)."""
-        values: dict[int, Any] = {}
-        for place, step, frees in self.steps:
-            if step.is_drawn:
-                values[place] = step.function(draws, rng)
-            else:
-                values[place] = step.function(*(values[operand] for operand in step.operands))
-            for free in frees:
-                del values[free]
-        return np.stack([values[place] for place in self.outputs], axis=1)
 
 
 class Compiler:
@@ -623,22 +572,6 @@ _WHOLE = range(2, 17)  # powers that are made by multiplying
 def _mean_of_product(x: Array, y: Array) -> Any:
     letters = "bcdefghijk"[: x.ndim]
     return np.einsum(f"{letters},{letters}->b", x, y) / math.prod(map(max, x.shape[1:], y.shape[1:]))
-
-
-def moments_of_scores(queries: Array, keys: Array) -> Array:
-    """Return mean S and mean S² of the scores QKᵀ of each block, shape (blocks, 2)."""
-    m, d, n = *queries.shape[1:], keys.shape[1]
-    if d < min(m, n):
-        # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
-        grams = (double(vectors.swapaxes(1, 2) @ vectors) for vectors in (queries, keys))
-        squares = np.einsum("bij,bij->b", *grams)
-        totals = (double(np.einsum("bmd->bd", vectors)) for vectors in (queries, keys))
-        total = np.einsum("bd,bd->b", *totals)
-    else:
-        scores = double(queries @ keys.swapaxes(1, 2))
-        squares = np.einsum("bij,bij->b", scores, scores)
-        total = np.einsum("bij->b", scores)
-    return np.stack([total, squares], axis=1) / (m * n)
 
 
 def _lengths(nodes: Iterable[Node]) -> dict[Index, int]:

@@ -20,9 +20,10 @@ import sympy as sp
 
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import PIECE, Cell, Settings
-from verify.montecarlo.compiling import Column, Compiler, Program
+from verify.montecarlo.compiling import Column, Compiler
 from verify.montecarlo.distributions import Distribution, stream
 from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, Smooth
+from verify.montecarlo.operations import Program
 from verify.montecarlo.shapes import block_variance, lengths_of
 from verify.symbolic.vocabulary import (
     Cov,

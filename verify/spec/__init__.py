@@ -67,10 +67,11 @@ from sympy import Min, Rational, S, Sum, Symbol, cos, erf, erfc, exp, eye, gamma
 from sympy import log, oo, pi, simplify, sin, sqrt, symbols, tanh
 
 from verify.evidence import Figure, Reference
-from verify.montecarlo.compiling import Column, Program
+from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM
 from verify.montecarlo.distributions import UNIT_INTERVAL, Distribution, numbers, student_t
 from verify.montecarlo.experiment import Allowance
+from verify.montecarlo.operations import Program
 from verify.spec import figures
 from verify.spec.checks import ROUNDING, Chains, Check, Computed, Fit, Items, Plot, Threshold, Within, Wrong
 from verify.spec.checks import fact, of_deviation, of_probability

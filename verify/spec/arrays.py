@@ -13,13 +13,10 @@ from sympy import Expr, Function, S
 
 from verify.montecarlo.compiling import BLOCK, Compiler
 from verify.montecarlo.distributions import Array, stream
-from verify.montecarlo.softmax import softmax
+from verify.montecarlo.operations import Draws, softmax
 from verify.symbolic.vocabulary import Index, Made, families_of, unnamed
 
-__all__ = ["Array", "softmax", "stream"]  # what it imports for claims
-
-Draws = Mapping[str, Array]
-"""The draws of a block that a program gets: arrays by the names of their families."""
+__all__ = ["Array", "Draws", "softmax", "stream"]  # what it imports for claims
 
 
 class Gradients(NamedTuple):
