@@ -167,7 +167,7 @@ def _put_in(x: Any, given: Compared) -> Expr:
     """Return an expression with values put in: of symbols, of moments of laws, and given numbers."""
     at, x = _at(given), sympify(x)
     values = {symbol: value for symbol, value in (_moments(given) | at).items() if symbol in x.free_symbols}
-    value = x.subs(values)
+    value = x.xreplace(values)
     if not value.has(Given):
         return value
     laws = {str(family.label): law for family, law in given.laws.items() if isinstance(family, Given)}
@@ -278,9 +278,8 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
     # A derivative is by a symbol, for which no number can be put in.
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
-    sides = (normalised(side) for side in (chain.start, given.quantity))
-    start, quantity = (at_places(side, given.at).xreplace(at) for side in sides)
-    if start != quantity:
+    setting = tuple(given.at.items()), tuple(at.items())
+    if _at_setting(chain.start, *setting) != _at_setting(given.quantity, *setting):
         return None
     try:
         return value_of(_put_in(chain.end, given))
@@ -288,6 +287,11 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
         with suppress(ClaimError, KeyError):
             return integrated(chain.end, given.at)
         return None
+
+
+@lru_cache(maxsize=4096)  # many checks share a setting, and each is compared with every chain
+def _at_setting(quantity: Any, places: tuple[Any, ...], at: tuple[Any, ...]) -> Expr:
+    return at_places(normalised(quantity), dict(places)).xreplace(dict(at))
 
 
 def _refuse_other_laws(check: Compared, chain: Chain) -> None:
