@@ -258,7 +258,8 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         if power.is_Rational and power.is_negative:
             return self._print_Mul(expr)
         if _are_lengths(expr):
-            return " ".join(self._print(part).removesuffix("^{2}") for part in Mul.make_args(base))
+            lengths = sorted(Mul.make_args(base), key=_rank)
+            return " ".join(self._print(part).removesuffix("^{2}") for part in lengths)
         if power.is_Rational and power.p == 1 and power.q > 1:
             return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
         if base.is_Function:
@@ -361,7 +362,8 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
     for root in [factor for factor in above if _is_root(factor) and factor.base in below]:
         above.remove(root)
         below[below.index(root.base)] = root
-    over, under = list(filter(_is_root, above)), list(filter(_is_root, below))
+    # That of squared lengths is drawn without a root.
+    over, under = ([x for x in side if _is_root(x) and not _are_lengths(x)] for side in (above, below))
     if len(over) + len(under) > 1:
         top, bottom = (Mul(*(root.base for root in roots)) for roots in (over, under))
         root = sqrt(top / bottom if over else bottom, evaluate=False)
@@ -395,9 +397,11 @@ def _rank(factor: Any) -> tuple[Any, ...]:
     if isinstance(base, Symbol):
         stem, _, index = base.name.partition("_")
         return 1, _SIZES.get(base, 9), stem, _ORDER.get(index, 9), index
-    if isinstance(base, (Dot, *_LARGE)):
-        return 7, 0, str(factor)
     families = [_ORDER.get(str(family.label), 9) for family in of.families_of(base)]
+    if isinstance(base, Dot):
+        return 7, min(families, default=0), str(factor)
+    if isinstance(base, _LARGE):
+        return 8, 0, str(factor)
     kind = 4 + base.is_Add if families else 3 - base.is_Add
     return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
 
