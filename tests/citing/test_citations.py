@@ -133,9 +133,8 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
     assert refuted.key == "decoder-layers-0-self-attn.scale"
     assert refuted.url == f"{address}/audit.html#decoder-layers-0-self-attn"
     assert refuted.judged == "Finding refuted"
-    result = (
-        "0.3536; simultaneous interval from 0.3535 to 0.3536 at level 1 − 1×10⁻⁶; compared with 0.99 to 1.01"
-    )
+    interval = "simultaneous interval from 0.3535 to 0.3536 at level 1 − 1×10⁻⁶"
+    result = f"0.3536; {interval}; asked for at least 0.99 and at most 1.01"
     text = FORMS["text"](refuted).replace("\N{NO-BREAK SPACE}", " ")
     assert f"{result}. Finding refuted. Audit of 2026-11-21, digest " in text
     assert ". 2 layers audited. Most serious judgement refuted. Audit" in FORMS["text"](wholes[0])

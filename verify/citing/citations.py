@@ -99,7 +99,10 @@ def _of_whole(record: Evidence, subject: Subject) -> tuple[str, str, str, str, s
     if isinstance(subject, AuditRecord):
         layers = numbers.counted(len(subject.layers), "layer")
         return AUDIT, "summary", "attention audit", title, f"{layers} audited.", judged
-    title, statement = f"{title}, {escapes.as_prose(subject.name)}", words.capitalised(words.summary(subject))
+    title, meant = f"{title}, {escapes.as_prose(subject.name)}", subject.intention
+    intended = f"intended scale {escapes.as_prose(meant.expression)} = {numbers.exact(meant.value)}"
+    sequences = numbers.counted(subject.sequences, "sequence")
+    statement = f"{words.capitalised(words.shape_of(subject))}; {sequences}; {intended}."
     return subject.id, subject.id, f"layer {subject.id}", title, statement, judged
 
 
@@ -108,9 +111,10 @@ def _of_part(part: Part) -> tuple[str, str, str]:
     match part:
         case Finding():
             estimate, _, low, high = words.figures(part)
-            against = words.band_in_words(part)
+            sides = zip(("at least", "at most"), part.band or (), strict=False)
+            wanted = " and ".join(f"{side} {numbers.exact(end, 4)}" for side, end in sides if end is not None)
             interval = f"simultaneous interval from {low} to {high} at level {numbers.level(part.level)}"
-            texts = [estimate, interval * bool(low or high), f"compared with {against}" * bool(against)]
+            texts = [estimate, interval * bool(low or high), f"asked for {wanted}" * bool(wanted)]
             what = ", ".join(filter(None, [part.quantity, part.of_heads]))
             return what, "; ".join(filter(None, texts)), f"Finding {words.badge(part.judgement).word}"
         case ControlRecord():

@@ -10,7 +10,6 @@ from verify.evidence.audits import Finding, Judgement, LayerRecord
 from verify.evidence.claims import Check, ControlRecord, Setting
 from verify.evidence.judging import Outcome, Proof, Verdict, ends_of
 from verify.text import numbers
-from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed
 
 Judged = Verdict | Proof | Outcome | Judgement
@@ -69,8 +68,7 @@ _BADGES: dict[type, Mapping[Any, Badge]] = {
     },
 }
 MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
-_INFINITE = "∞"
-_DIGITS = 4  # significant digits of a finding at most
+_DIGITS = 4  # significant digits of a finding
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
 _GREEK = ("alpha", "beta", "delta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau")
 _SYMBOL = re.compile(rf"([A-Za-z]|{'|'.join(_GREEK)})(?:_([A-Za-z0-9]+))?")
@@ -287,18 +285,6 @@ def most_serious(findings: Iterable[Finding]) -> Judgement:
     return next((judgement for judgement in order if judgement in deciding), Judgement.REPORTED)
 
 
-def summary(layer: LayerRecord) -> str:
-    """Return a layer's shape, what was seen of it, and the scale that was intended, as prose."""
-    intention, (low, high) = layer.intention, layer.tokens
-    tokens = numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
-    computed = ", ".join(filter(None, [layer.dtype, layer.backend]))
-    return (
-        f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens} tokens; "
-        f"{as_prose(computed)}; intended scale "
-        f"{as_prose(intention.expression)} = {numbers.exact(intention.value, 6)}."
-    )
-
-
 def shape_of(layer: LayerRecord) -> str:
     """Return heads and widths, such as ``12 heads (keys 4), d_k 64``."""
     keys = f" ({numbers.count(layer.key_heads)} for keys)" if layer.key_heads != layer.heads else ""
@@ -307,45 +293,15 @@ def shape_of(layer: LayerRecord) -> str:
 
 
 def figures(finding: Finding) -> tuple[str, str, str, str]:
-    """Return a finding's estimate, standard error and interval to the digit that its error allows.
+    """Return a finding's estimate, standard error and the ends of its interval, to four digits.
 
-    They have four digits at most. An open end is infinite. An interval is rounded outwards.
+    The ends are rounded outwards, and an open one is infinite. What there is not is empty.
     """
-    value, (low, high) = finding.estimate, finding.interval
-    if value is None:
+    if finding.estimate is None:
         return "", "", "", ""
-    if low is None and high is None:
-        return numbers.exact(value, _DIGITS), "", "", ""
-    ends = (value if low is None else low, value if high is None else high)
-    # Without a standard error, the interval says which digits are significant.
-    error = finding.standard_error or ends[1] / 10 - ends[0] / 10
-    if error <= 10.0**-_DIGITS * max(map(abs, (value, *ends))):
-        texts = [
-            numbers.exact(value, _DIGITS),
-            numbers.small(error),
-            numbers.exact(ends[0], _DIGITS, ROUND_FLOOR),
-            numbers.exact(ends[1], _DIGITS, ROUND_CEILING),
-        ]
-    else:
-        shown = numbers.estimate(value, error, ends)
-        texts = [text + shown.times for text in (shown.value, shown.error, shown.low, shown.high)]
-    return (
-        texts[0],
-        texts[1] if finding.standard_error else "",
-        f"{numbers.MINUS}{_INFINITE}" if low is None else texts[2],
-        _INFINITE if high is None else texts[3],
-    )
-
-
-def band_in_words(finding: Finding) -> str:
-    """Return the band that a finding is compared with."""
-    low, high = finding.band or (None, None)
-    if low is None and high is None:
-        return ""
-    if low is None or high is None:
-        sign, end = ("≤", high) if low is None else ("≥", low)
-        return f"{sign}{numbers.GAP}{numbers.exact(end or 0.0, 4)}"
-    half = high / 2 - low / 2
-    if half < 1e-3 * abs(high):
-        return f"{numbers.exact(low + half)} ± {numbers.small(half)}"
-    return f"{numbers.exact(low, 4)} to {numbers.exact(high, 4)}"
+    low, high = finding.interval
+    is_open = low is None and high is None
+    error = numbers.small(finding.standard_error) if finding.standard_error else ""
+    lower = f"{numbers.MINUS}∞" if low is None else numbers.exact(low, _DIGITS, ROUND_FLOOR)
+    upper = "∞" if high is None else numbers.exact(high, _DIGITS, ROUND_CEILING)
+    return numbers.exact(finding.estimate, _DIGITS), error, lower * (not is_open), upper * (not is_open)
