@@ -12,14 +12,14 @@ import pytest
 from tests.report.records import record
 from verify.citing.documents import FORMS, changes, check, find_documents, fix, left
 from verify.citing.exports import exported
-from verify.citing.lookup import lookup
+from verify.citing.lookup import by_key
 from verify.errors import CitationError, OutputError
 
 RUN = record()
 KEY = "score-variance.slope"
 FORM, BARRED = f"{KEY}|default", rf"{KEY}\|default"
-NOW = lookup(RUN, KEY).text
-ESTIMATE = lookup(RUN, f"{KEY}:estimate").text
+NOW = by_key(RUN)[KEY].text
+ESTIMATE = by_key(RUN)[f"{KEY}:estimate"].text
 
 
 def written(folder: Path, text: str, name: str = "page.md") -> Path:
@@ -126,7 +126,7 @@ def test_what_is_stale_is_fixed(tmp_path: Path, name: str, text: str, fixed: str
 
 MORE = "put the markers around that text alone, or leave nothing"
 REFUTED = next(claim for claim in RUN.claims if claim.verdict == "refuted")
-BROKEN = lookup(RUN, f"{REFUTED.id}.{REFUTED.checks[0].id}")
+BROKEN = by_key(RUN)[f"{REFUTED.id}.{REFUTED.checks[0].id}"]
 PASTE = f"which is none of estimate; to have it written: {KEY}:estimate|default for {ESTIMATE!r}"
 
 

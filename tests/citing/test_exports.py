@@ -13,7 +13,7 @@ from tests.report.records import record
 from verify.citing import exports
 from verify.citing.documents import check, find_documents, fix
 from verify.citing.exports import FORMATS, bare_number, exported, macro_text
-from verify.citing.lookup import by_key, lookup
+from verify.citing.lookup import by_key
 from verify.citing.summaries import as_svg
 from verify.citing.values import ExactNumber, Value, values_of
 from verify.errors import CitationError
@@ -44,12 +44,12 @@ def test_no_value_hides_another(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_figures_are_set_as_mathematics() -> None:
     """Minus signs, powers of ten and intervals; in text and in formulas alike."""
     key = f"{RUN.claims[0].id}.{RUN.claims[0].checks[0].id}"
-    assert re.fullmatch(r"\\ensuremath\{\[[-0-9.]+,~[-0-9.]+\]\}", macro_text(lookup(RUN, f"{key}:interval")))
+    assert re.fullmatch(r"\\ensuremath\{\[[-0-9.]+,~[-0-9.]+\]\}", macro_text(by_key(RUN)[f"{key}:interval"]))
     assert "−" not in "".join(macro_text(value) for value in values_of(RUN))
     tiny = Value("k", "−1×10⁻⁶ [−31, 33]×10⁻⁶", (ExactNumber(Decimal("-1e-6")),) * 3, "k")
     # A space alone is none in a formula.
     assert macro_text(tiny) == r"\ensuremath{-1\times 10^{-6}\ [-31,\ 33]\times 10^{-6}}"
-    assert macro_text(lookup(RUN, "score-variance:verdict")) == r"\verifywords{confirmed}"
+    assert macro_text(by_key(RUN)["score-variance:verdict"]) == r"\verifywords{confirmed}"
     # As programs write them, with all digits; an interval and a percentage are none.
     for text, bare in (
         ("−6.10×10⁻⁷", "-6.10E-7"),

@@ -8,13 +8,13 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.documents import check, fix
-from verify.citing.lookup import lookup
+from verify.citing.lookup import by_key
 from verify.citing.markers import quotes_in
 from verify.errors import CitationError
 
 RUN, PAGE = record(), Path("page.md")
 KEY = "score-variance.slope:estimate"
-NOW = lookup(RUN, KEY).text
+NOW = by_key(RUN)[KEY].text
 FORM = f"{KEY}|default"
 HTML = f"<!-- verify: {FORM} -->{{}}<!-- /verify -->"
 

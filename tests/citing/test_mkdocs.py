@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.records import record
 from tests.tool import ROOT
-from verify.citing.lookup import lookup
+from verify.citing.lookup import by_key
 
 pytest.importorskip("mkdocs", reason="needs the extra [mkdocs]")
 pytestmark = pytest.mark.slow
@@ -47,9 +47,9 @@ def test_values_are_shown_and_linked(project: Path) -> None:
     role = f"{{verify}}`{KEY}`"
     status, said, page = build(project, f"Is {role}, {{verify}}`{KEY}|.2g`, `` {role} ``.")
     assert status == 0, said
-    value = lookup(record(), KEY)
+    value = by_key(record())[KEY]
     assert f'href="../../report.html#{value.anchor}">{value.text}</a>' in page
-    assert f">{lookup(record(), f'{KEY}|.2g').text}</a>" in page
+    assert f">{by_key(record())[f'{KEY}|.2g'].text}</a>" in page
     assert f"<code>{role}</code>" in page
 
 

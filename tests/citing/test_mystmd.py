@@ -10,7 +10,7 @@ import pytest
 
 from tests.report.records import record
 from verify.citing import mystmd
-from verify.citing.lookup import lookup
+from verify.citing.lookup import by_key
 
 KEY = "score-variance.slope:estimate"
 
@@ -41,7 +41,7 @@ def test_a_role_becomes_a_linked_value(
 ) -> None:
     """As the results have it, with a text of one's own where that is so."""
     assert [role["name"] for role in asked(monkeypatch, capsys)["roles"]] == ["verify"]
-    value = lookup(record(), KEY)
+    value = by_key(record())[KEY]
     (link,) = asked(monkeypatch, capsys, KEY)
     assert link["url"] == f"https://example.org/r/report.html#{value.anchor}"
     assert link["children"] == [{"type": "text", "value": value.text}]

@@ -11,7 +11,7 @@ from sphinx.util.console import strip_colors
 
 from tests.report.records import record
 from verify.citing.citations import link_to
-from verify.citing.lookup import lookup
+from verify.citing.lookup import by_key
 from verify.evidence import Verdict
 
 CONF = """extensions = ["verify.citing.sphinx", "myst_parser"]
@@ -50,7 +50,7 @@ def test_values_are_shown_and_linked(project: Path) -> None:
     index = f"Index\n=====\n\n:verify:`{key}`\n\n.. toctree::\n\n   more\n"
     status, said = build(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
     assert (status, said) == (0, "")
-    value = lookup(record(), key)
+    value = by_key(record())[key]
     for name in ("index", "more"):
         page = (project / "out" / f"{name}.html").read_text(encoding="utf-8")
         assert 'href="https://example.org/report.html#score-variance.slope"' in page
@@ -69,7 +69,7 @@ def test_an_unknown_key_fails_the_build(project: Path) -> None:
 
 def test_a_text_of_one_s_own_is_held_against_the_value(project: Path) -> None:
     """Rounded is right; what is stale is a warning, at every build."""
-    value = lookup(record(), "score-variance.slope:estimate")
+    value = by_key(record())["score-variance.slope:estimate"]
     rounded = f"{value.figures[0].exact:.2f}"
     page = f"Index\n=====\n\n:verify:`{rounded} <{value.key}>`\n"
     more = ("more.md", f"---\norphan: true\n---\n# More\n\n{{verify}}`{rounded} <{value.key}>`\n")

@@ -9,14 +9,14 @@ from tests.report.records import record
 from verify.citing.citations import FORMS, cite
 from verify.citing.documents import check, fix
 from verify.citing.exports import exported
-from verify.citing.lookup import lookup
+from verify.citing.lookup import by_key
 
 pytestmark = pytest.mark.slow
 
 RUN = record()
 KEY = "score-variance.slope"
-NOW = lookup(RUN, f"{KEY}:estimate").text
-PM = lookup(RUN, f"{KEY}|pm").text.replace("\N{NO-BREAK SPACE}", " ")
+NOW = by_key(RUN)[f"{KEY}:estimate"].text
+PM = by_key(RUN)[f"{KEY}|pm"].text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def pandoc(text: str, source: str, folder: Path, *arguments: str) -> str:

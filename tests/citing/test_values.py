@@ -8,7 +8,7 @@ from scipy import stats
 import verify
 from tests.auditing.records import bad, good
 from tests.report.records import record
-from verify.citing.lookup import by_key, chosen, lookup, written
+from verify.citing.lookup import by_key, chosen, written
 from verify.citing.quotations import fault_of
 from verify.citing.values import Evidence, level_text, reading, values_of
 from verify.errors import CitationError
@@ -61,7 +61,7 @@ def test_an_unknown_key_is_reported_with_the_nearest() -> None:
         (BAD, f"{LAST}.scale:high", LAST),  # an open end
     ):
         with pytest.raises(CitationError, match=f"no value '{key}' in these results; did you mean '{near}"):
-            lookup(evidence, key)
+            by_key(evidence)[key]
 
 
 def test_values_are_chosen_by_claim_or_by_key() -> None:
@@ -81,7 +81,7 @@ def test_values_are_chosen_by_claim_or_by_key() -> None:
 def test_what_is_not_confirmed_may_be_quoted_in_doubt_alone() -> None:
     """Its verdicts may always be."""
     for claim in RUN.claims:
-        for value in values_of(RUN, claim.id):
+        for value in chosen(RUN, [claim.id]):
             doubtful = claim.verdict is not Verdict.CONFIRMED and not value.key.endswith(":verdict")
             assert bool(value.doubt) is doubtful
 
@@ -95,7 +95,7 @@ def test_what_keys_stand_for() -> None:
         (f"{LAYER}.scale:fix", "divide by √64, not √512: every score is 2.83 times too small"),
         (f"{LAST}.scale:low", "−1.2"),
     ):
-        assert lookup(BAD, key).text == text
+        assert by_key(BAD)[key].text == text
 
 
 def test_a_level_near_1_has_no_other_form() -> None:
@@ -118,9 +118,9 @@ def test_a_value_is_text_and_number(tmp_path: Path) -> None:
     check = next(check for check in RUN.claims[0].checks if check.id == "slope")
     for values in (verify.values(RUN), verify.values(path), verify.values(str(path))):
         slope = values[key]
-        assert str(slope) == lookup(RUN, key).text
+        assert str(slope) == by_key(RUN)[key].text
         assert float(slope) == check.estimate
-        assert str(values[f"{key}|.2g"]) == lookup(RUN, f"{key}|.2g").text
+        assert str(values[f"{key}|.2g"]) == by_key(RUN)[f"{key}|.2g"].text
         assert (f"{slope:.3f}", f"{slope:>8}") == (f"{check.estimate:.3f}", f"{slope!s:>8}")
     for name in ("score-variance.slope", "score-variance:verdict"):
         with pytest.raises(CitationError, match="not one number"):

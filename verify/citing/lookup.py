@@ -41,30 +41,19 @@ class Values(dict[str, Value]):
         whole, bar, form = (part.strip() for part in key.partition("|"))
         if whole in self and bar:
             return replace(self[whole], key=f"{whole}|{form}", text=written(self, whole, form))
-        # Claims as people call them, keys whose head has the word or looks like it, or a key that ends so.
+        # Claims as people call them, a key that looks like it, or a key that ends so. Of thousands of keys,
+        # only those of the nearest claim are compared.
         heads = dict.fromkeys(re.split("[.:]", name, maxsplit=1)[0] for name in self)
-        first = re.split("[.:]", whole, maxsplit=1)[0]
-        having = [head for head in heads if first in head.split("-")]
-        close = tuple(having or difflib.get_close_matches(first, heads, n=1))
-        near = nearest(whole, (name for name in self if name.startswith(close)))
+        close = difflib.get_close_matches(re.split("[.:]", whole, maxsplit=1)[0], heads, n=1)
+        near = nearest(whole, (name for name in self if name.startswith(tuple(close))))
         alone = (f"did you mean {name!r}?" for name in self if name.endswith(f".{whole}"))
         hint = meant(whole, self) or near or next(alone, "`sdpa-verify values` lists them all")
         raise CitationError(f"no value {shortened(whole)!r} in these results; {hint}")
 
 
-def by_key(record: Evidence, head: str | None = None) -> Values:
-    """Return the values of a run or an audit by their keys, or those of ``head`` alone."""
-    return Values((value.key, value) for value in values_of(record, head))
-
-
-def lookup(record: Evidence, key: str) -> Value:
-    """Return what ``key`` stands for in a run or an audit.
-
-    Raises:
-        CitationError: there is no such key, and the nearest one is suggested, or no such form.
-    """
-    head = key.partition("|")[0].partition(":")[0].partition(".")[0].strip()
-    return (by_key(record, head) or by_key(record))[key]
+def by_key(record: Evidence) -> Values:
+    """Return the values of a run or an audit by their keys."""
+    return Values((value.key, value) for value in values_of(record))
 
 
 def values(record: Evidence | Path | str) -> Values:

@@ -101,11 +101,9 @@ Texts = dict[str, Text | str | int]
 """What keys with one beginning stand for, by what these end with: a text with figures, words, or a count."""
 
 
-def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
-    """Yield a record's values, or only those of the claim, the layer or the whole that ``head`` names."""
+def values_of(record: Evidence) -> Iterator[Value]:
+    """Yield a record's values."""
     for key, anchor, subject, part, doubt in _keys(record):
-        if head not in {None, key.partition(".")[0]}:
-            continue
         for name, given in _texts(part or subject).items():
             figures: tuple[ExactNumber, ...] = ()
             match given:

@@ -66,7 +66,7 @@ def cite_(key: str, form: str, url: str | None, results: Path | None) -> None:
     """
     from verify.citing.citations import FORMS, cite
     from verify.citing.configuration import configuration
-    from verify.citing.lookup import lookup
+    from verify.citing.lookup import by_key
 
     settings = configuration()
     # These end a link in Markdown, and a field in BibTeX.
@@ -74,7 +74,7 @@ def cite_(key: str, form: str, url: str | None, results: Path | None) -> None:
         raise CitationError(f"--url {address!r}: give an address without spaces, brackets and quotes")
     record = _present(results)
     key = _as_key(record, key)
-    value = lookup(record, key)
+    value = by_key(record)[key]
     whole, _, part = key.partition(":")
     if part or value.subject is None:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
@@ -193,13 +193,13 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 @_results
 def badge(claim: str, out: Path, results: Path | None) -> None:
     """Write a badge with a claim's verdict, CLAIM.svg."""
-    from verify.citing.lookup import lookup
+    from verify.citing.lookup import by_key
     from verify.citing.summaries import as_svg
     from verify.evidence import ClaimRecord
     from verify.files.writing import write_whole
 
     record = _present(results)
-    value = lookup(record, _as_key(record, claim))
+    value = by_key(record)[_as_key(record, claim)]
     if not isinstance(value.subject, ClaimRecord) or value.key != value.subject.id:
         raise CitationError(f"{claim!r} has no badge; give a claim")
     write_whole(out / f"{value.key}.svg", as_svg(value.subject).encode())
