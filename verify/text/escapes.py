@@ -46,23 +46,6 @@ _TEX = {
 }
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$#]|://|(?<=www)\.|[&<>@]", re.IGNORECASE)
 _RST = re.compile(r"[\\`*_|@]|(?<=\w):(?=\S)")
-_PLAIN_TEX = {
-    r"\operatorname": r"\mathop{}\mathrm",
-    r"\mathbb": r"\mathbf",
-    r"\tfrac": r"\frac",
-    r"\dfrac": r"\frac",
-    r"\lVert": r"\Vert ",
-    r"\rVert": r"\Vert ",
-    r"\lvert": r"\vert ",
-    r"\rvert": r"\vert ",
-    r"\dots": r"\ldots",
-    r"\text": r"\mbox",
-    r"\implies": r"\Rightarrow",
-    r"\lesssim": r"\le",
-    r"\gtrsim": r"\ge",
-}
-_AMS = re.compile("|".join(rf"{re.escape(macro)}(?![A-Za-z])" for macro in _PLAIN_TEX))
-"""What only amsmath and amssymb define, and what LaTeX has of itself."""
 _LINE_ENDS = "\n\t"
 _FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
 
@@ -120,12 +103,11 @@ def for_rst(text: str) -> str:
 
 
 def prose_for_tex(prose: str) -> str:
-    """Return prose in LaTeX; its formulas stay formulas."""
+    """Return prose in LaTeX, with amsmath and amssymb; its formulas stay formulas."""
 
     def formula(latex: str) -> str:
-        # BibTeX counts escaped braces, too; a bibliography may have no package for macros of amsmath.
-        plain = _AMS.sub(lambda macro: _PLAIN_TEX[macro[0]], latex)
-        return "$" + plain.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
+        # BibTeX counts escaped braces, too.
+        return "$" + latex.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
 
     return _prose(prose, for_tex, formula)
 

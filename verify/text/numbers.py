@@ -261,16 +261,6 @@ def is_figure(text: str) -> bool:
     return re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?%?", text) is not None
 
 
-def printed_number(printed: str) -> Decimal:
-    """Return a figure as printed as a number; of a percentage, the hundredths."""
-    return Decimal(printed.removesuffix("%"))
-
-
-def last_digit(printed: str) -> Decimal:
-    """Return one unit of the last digit of ``printed``."""
-    return Decimal(1).scaleb(int(printed_number(printed).as_tuple().exponent))
-
-
 def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
     """Return whether ``exact`` rounds to the figure ``printed``, at the precision of its digits.
 
@@ -278,9 +268,10 @@ def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
     half up and half to even are right. A percent sign means hundredths; trailing zeros count. A figure that
     is said to be ``about`` may be off by less than one unit of its last digit: "roughly 22" is true of 22.6.
     """
+    value, figure, place = _in_unit(exact, printed)
     if about:
-        return abs(_in_unit(exact, printed) - printed_number(printed)) < last_digit(printed)
-    return printed_number(printed) in _roundings(exact, printed)
+        return abs(value - figure) < Decimal(1).scaleb(place)
+    return figure in {rounded(value, place, ROUND_HALF_UP), rounded(value, place)}
 
 
 def as_printed(exact: float, printed: str) -> str:
@@ -288,18 +279,14 @@ def as_printed(exact: float, printed: str) -> str:
 
     Where ``printed`` is right this is the same number; at a tie otherwise it is rounded half up.
     """
-    figure, roundings = printed_number(printed), _roundings(exact, printed)
-    chosen = figure if figure in roundings else roundings[0]
+    value, figure, place = _in_unit(exact, printed)
+    chosen = figure if rounds_to(exact, printed) else rounded(value, place, ROUND_HALF_UP)
     # Zero has no sign on paper.
     return f"{chosen if chosen else chosen.copy_abs():f}" + "%" * printed.endswith("%")
 
 
-def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
-    """Return ``exact`` to as many decimals as ``printed`` has, rounded half up and half to even."""
-    value, place = _in_unit(exact, printed), int(printed_number(printed).as_tuple().exponent)
-    return rounded(value, place, ROUND_HALF_UP), rounded(value, place)
-
-
-def _in_unit(exact: float, printed: str) -> Decimal:
-    """Return ``exact`` in the unit of ``printed``: in hundredths where that has a percent sign."""
-    return as_decimal(exact).scaleb(2 if printed.endswith("%") else 0)
+def _in_unit(exact: float, printed: str) -> tuple[Decimal, Decimal, int]:
+    """Return ``exact`` in the unit of ``printed``, hundredths for a percentage, that figure and its place."""
+    figure = Decimal(printed.removesuffix("%"))
+    value = as_decimal(exact).scaleb(2 if printed.endswith("%") else 0)
+    return value, figure, int(figure.as_tuple().exponent)
