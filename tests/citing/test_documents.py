@@ -124,7 +124,7 @@ def test_what_is_stale_is_fixed(tmp_path: Path, name: str, text: str, fixed: str
     assert problems(path) == []
 
 
-MORE = "put the markers around that text alone, or leave nothing"
+MORE = "put the markers around that text alone"
 REFUTED = next(claim for claim in RUN.claims if claim.verdict == "refuted")
 BROKEN = by_key(RUN)[f"{REFUTED.id}.{REFUTED.checks[0].id}"]
 PASTE = f"which is none of estimate; to have it written: {KEY}:estimate|default for {ESTIMATE!r}"

@@ -1,7 +1,6 @@
 """A quotation compared with its value: to the letter where it has a form, else number by number."""
 
 import contextlib
-import itertools
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -9,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from verify.citing.languages import Language
 from verify.citing.lookup import shortened, written
 from verify.citing.markers import Quote
 from verify.citing.values import ExactNumber, Value
@@ -22,7 +20,6 @@ from verify.text.escapes import RAISED
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
 _LONGEST = 1000
-_MORE = "more stands there; put the markers around that text alone, or leave nothing"
 
 
 def normal(text: str) -> str:
@@ -107,9 +104,7 @@ def numbers_in(text: str) -> list[Number]:
 
 _EMPHASIS = re.compile(r"</?(?:b|i|em|strong|code|span)>")
 _MARKS = re.compile(r"(?<![\w)\]}*_`$])[*_`$]++(?=\S)|(?<=\S)(?<![*_`$])[*_`$]++(?![\w(\[{\\])")
-# A tag that is not emphasis, as of a power, and a bullet, which may be a sign.
-_MARKUP = re.compile(r"<[A-Za-z/!]|^[ \t]*-[ \t]+(?=[0-9])", re.MULTILINE)
-_SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
+_SIGNS = frozenset(".,:;!?()[]\"'“”‘’=≈≤≥±~…-–—−")
 """What may stand in an author's text besides letters, spaces and numbers in plain decimal notation."""
 
 
@@ -121,7 +116,8 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     in whatever case.
     """
     value, shown = known[key], _MARKS.sub("", _EMPHASIS.sub("", text))
-    if not value.figures or value.figures[0].rounding == "fixed":
+    figures = value.figures
+    if not figures or figures[0].rounding == "fixed":
         bare = normal(shown).casefold()
         start = bare.rstrip("….")
         is_prefix = value.is_digest and len(start) >= 12 and value.text.startswith(start)
@@ -136,48 +132,25 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
         rest[number.start : number.end] = " " * (number.end - number.start)
     letters = {sign for sign in rest if sign.isspace() or unicodedata.category(sign)[0] == "L"}
     others = " ".join(sorted({*rest} - letters - _SIGNS))
-    if (markup := _MARKUP.search(shown)) or (listed and others):
-        sign = markup[0].strip() if markup else others
-        return f"has {sign!r}, and not only words and numbers in plain decimal notation"
-    if not listed:
-        return "has no number in plain decimal notation"
-    return _fault_of_numbers(known, key, plain, listed)
-
-
-def _fault_of_numbers(known: Mapping[str, Value], key: str, plain: str, listed: list[Number]) -> str:
-    for number, following in itertools.pairwise(listed):
-        if not plain[number.end : following.start].strip(" ~"):
-            pair = shortened(plain[number.start : following.end])
-            return f"has {pair}, which reads as one number; put a word or a comma between the two"
+    if not listed or others:
+        what = f"{others!r}, and not only words and numbers" if listed else "no number"
+        return f"has {what} in plain decimal notation"
     whole, _, part = key.partition(":")
-    figures, error = known[key].figures, known.get(f"{whole}:error")
+    error = known.get(f"{whole}:error")
     # A single figure goes by the name of its part; three are an estimate and the ends of its interval.
     names = {1: [part or "text"], 2: ["low", "high"], 3: ["estimate", "low", "high"]}[len(figures)]
     parts = dict(zip(names, figures, strict=True))
     if error and len(figures) == 3:
         parts["error"] = error.figures[0]
     for number in listed:
-        shown = shortened(plain[number.start : number.end])
+        printed = shortened(plain[number.start : number.end])
         if plain[: number.start].rstrip(" ~").endswith("±"):
             if error is None or not number.is_of(error.figures[0]):
                 what = f"which is {error.text} here" if error else "of which there is none here"
-                return f"has ± {shown}, and ± stands for the standard error alone, {what}"
+                return f"has ± {printed}, and ± stands for the standard error alone, {what}"
         elif not any(map(number.is_of, parts.values())):
-            return f"has {shown}, which is none of {', '.join(parts)}"
+            return f"has {printed}, which is none of {', '.join(parts)}"
     return ""
-
-
-def fitting(known: Mapping[str, Value], key: str, text: str, language: Language) -> dict[str, str]:
-    """Return forms that may be meant by an author's text that is not right, each with what it writes."""
-    whole, forms = key.partition(":")[0], [(key, "default")]
-    if f"{whole}:error" in known and ("±" in text or r"\pm" in text):
-        forms = [(whole, form) for form in ("pm", "interval95", "interval")]
-    fit = {}
-    for owner, form in forms:
-        # Not every value has each of these parts.
-        with contextlib.suppress(CitationError):
-            fit[f"{owner}|{form}"] = shortened(written(known, owner, form, language.written))
-    return fit
 
 
 @dataclass
@@ -214,11 +187,19 @@ def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
         elif quote.is_code and not quote.is_output:
             advice = "; code is compared and never written: correct it by hand"
         elif not replaceable(text, new):
-            advice = f"; not written: {_MORE}"
+            advice = (
+                "; not written: more stands there; put the markers around that text alone"
+            )
         before = f"printed '{shortened(text)}'" if text else "is empty"
         yield Fault(quote, "stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
     elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
-        forms = fitting(known, value.key, quote.quoted, quote.language)
-        choice = " or ".join(f"{name} for '{now}'" for name, now in forms.items())
-        what = f"'{shortened(quote.quoted)}' {fault}; to have it written: {choice}"
+        # Forms to paste; not every value has each of these parts.
+        whole, forms, fit = key.partition(":")[0], [(key, "default")], []
+        if f"{whole}:error" in known and ("±" in quote.quoted or r"\pm" in quote.quoted):
+            forms = [(whole, form) for form in ("pm", "interval95", "interval")]
+        for owner, form in forms:
+            with contextlib.suppress(CitationError):
+                now = written(known, owner, form, quote.language.written)
+                fit.append(f"{owner}|{form} for '{shortened(now)}'")
+        what = f"'{shortened(quote.quoted)}' {fault}; to have it written: {' or '.join(fit)}"
         yield Fault(quote, "unsupported-text", what)
