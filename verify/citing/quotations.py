@@ -187,9 +187,7 @@ def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
         elif quote.is_code and not quote.is_output:
             advice = "; code is compared and never written: correct it by hand"
         elif not replaceable(text, new):
-            advice = (
-                "; not written: more stands there; put the markers around that text alone"
-            )
+            advice = "; not written: more stands there; put the markers around that text alone"
         before = f"printed '{shortened(text)}'" if text else "is empty"
         yield Fault(quote, "stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
     elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
