@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from scipy import stats
@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Sampling
-from verify.montecarlo.blocks import GROUPS, Cell, Chunk, draw_chunk, Drawn, Outputs, Request, Sample, Sums
+from verify.montecarlo.blocks import GROUPS, Cell, Chunk, Drawn, Request, Sample, Sums, draw_chunk
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.estimands import Estimand, Smooth
 from verify.montecarlo.quantities import measurement
@@ -42,27 +42,9 @@ def score_variance(
 
 def component(name: str, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
     """Return the estimand of one output's mean times ``factor``."""
-    return _smooth(factor * Symbol(name), name, positive=False, block_variance=block_variance)
-
-
-def variance(first: str = "mean", second: str = "square", block_variance: float | None = None) -> Smooth:
-    """Return the estimand of a variance, from the means of a number and of its square."""
-    difference = Symbol(second) - Symbol(first) ** 2
-    return _smooth(difference, first, second, positive=True, block_variance=block_variance)
-
-
-def ratio(over: str, under: str, power: float = 1.0) -> Smooth:
-    """Return the estimand of a positive quotient of two means, to some power."""
-    return _smooth((Symbol(over) / Symbol(under)) ** power, over, under, positive=True)
-
-
-def _smooth(expression: Any, *names: str, **more: Any) -> Smooth:
-    return Smooth(expression, tuple((Symbol(name), name) for name in names), **more)
-
-
-def named(values: Array) -> Outputs:
-    """Return these values by the names of the samplers made here."""
-    return dict(zip(NAMES, values, strict=False))
+    return Smooth(
+        factor * Symbol(name), ((Symbol(name), name),), positive=False, block_variance=block_variance
+    )
 
 
 def sample_of(values: Array, scores: int = 1, names: tuple[str, ...] = NAMES) -> Sample:

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy import stats
 
-from tests.montecarlo.samples import at_least, component, generator, named, ratio, sample_of, samples
-from tests.montecarlo.samples import score_variance, truth_of, variance
+from tests.montecarlo.samples import at_least, component, generator, sample_of, samples, score_variance
+from tests.montecarlo.samples import truth_of
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution
-from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Estimand, Goal
+from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Estimand, Goal, Smooth
 
 
 def covered(estimand: Estimand, drawn: Iterable[Sample], truth: float, alpha: float) -> int:
@@ -31,11 +32,16 @@ def fitting(estimand: Estimand, drawn: Iterable[Sample], goal: Goal) -> int:
 
 def test_gradients_are_those_of_central_differences() -> None:
     """SymPy's derivatives, by each output that a function is of; none by another."""
-    mean = np.array([3.0, 7.0, 2.0])
-    for estimand in (variance(), ratio("square", "mean", 0.5)):
-        ends = [[estimand.at(named(mean + side * step))[0] for step in 1e-5 * np.eye(3)] for side in (1, -1)]
-        differences = (np.array(ends[0]) - ends[1]) / 2e-5
-        assert np.allclose(estimand.at(named(mean))[1], differences, rtol=1e-7, atol=1e-7)
+    mean, square = sp.symbols("mean square")
+    values, names = np.array([3.0, 7.0, 2.0]), ("mean", "square", "fourth")
+    for expression in (square - mean**2, sp.sqrt(square / mean)):
+        estimand = Smooth(expression, ((mean, "mean"), (square, "square")), positive=True)
+        above, here, below = (
+            [estimand.at(dict(zip(names, values + side * step, strict=True))) for step in 1e-5 * np.eye(3)]
+            for side in (1, 0, -1)
+        )
+        differences = [(more[0] - less[0]) / 2e-5 for more, less in zip(above, below, strict=True)]
+        assert np.allclose(here[0][1], differences, rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize(

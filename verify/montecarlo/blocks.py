@@ -123,10 +123,6 @@ class Cell:
         return np.concatenate([self.compiled.run(piece, rng) for piece in pieces])
 
 
-Outputs = dict[str, Any]
-"""Values of a statistic's outputs by name, in the order in which the statistic gives them."""
-
-
 GROUPS = 128
 """Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""
 
@@ -151,8 +147,8 @@ class Sample:
     names: tuple[str, ...] = ()
 
     @property
-    def outputs(self) -> Outputs:
-        """The means of the outputs by their names."""
+    def outputs(self) -> dict[str, Any]:
+        """The means of the outputs by their names, in their order."""
         return dict(zip(self.names, self.mean, strict=True))
 
 

@@ -11,7 +11,7 @@ import scipy
 import sympy
 
 from verify.montecarlo import intervals
-from verify.montecarlo.blocks import Outputs, Sample
+from verify.montecarlo.blocks import Sample
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.intervals import Interval, Linearised
 
@@ -94,7 +94,7 @@ class Smooth:
     block_variance: float | None = None
     share: str = ""
 
-    def at(self, mean: Outputs) -> tuple[float, Array]:
+    def at(self, mean: dict[str, Any]) -> tuple[float, Array]:
         """Return its value at the ``mean`` outputs, and its derivatives by each of them, in their order."""
         function = _compiled(self.expression, tuple(symbol for symbol, _ in self.outputs))
         value, *derivatives = map(float, function(*(mean[name] for _, name in self.outputs)))

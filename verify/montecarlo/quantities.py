@@ -52,10 +52,8 @@ def is_nonnegative(expression: sp.Expr) -> bool:
     """Return whether it can be seen that an expression in means is never below 0."""
     if isinstance(expression, E | Quantile | Largest | sp.Sum):
         return is_nonnegative(expression.args[0])
-    if isinstance(expression, sp.Pow) and expression.exp.is_even:
-        return True
     if isinstance(expression, sp.Pow):
-        return is_nonnegative(expression.base)
+        return bool(expression.exp.is_even) or is_nonnegative(expression.base)
     # What is left of a bound, as in 1 - E p and log n - E H.
     if isinstance(expression, sp.Add) and any(
         _is_at_most(part - expression, part) for part in expression.args

@@ -83,6 +83,7 @@ def entries(
         for family in used
         for extent, length in zip(family.ranges, families[str(family.label)].shape, strict=True)
     }
+    # The compiler of what is measured, on a single block: an expression means here what it means there.
     compiler = Compiler(sizes, {**sizes, **at}, used)
     compiler.learn(opened)
     node = compiler.view(compiler.node(opened), (BLOCK, *places))

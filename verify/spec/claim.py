@@ -186,7 +186,7 @@ class Claim:
         """Return the claim's figures: its plots and those of ``figures``, else that of its first fit."""
         items = self.items(derivation, tolerance)
         plots = [drawing.plot(item, findings, self.title) for item in items if isinstance(item, Plot)]
-        own = self._made_by("figures", derivation, findings)
+        own = self._made_by("figures", derivation, findings)  # one figure, or several
         plots += [own] if isinstance(own, Figure) else list(own)
         fits = [item for item in items if isinstance(item, Fit)]
         if not plots and fits:
@@ -329,6 +329,7 @@ class Words:
         name, _, form = slot.partition(":")
         main = {"main": self.derivation.main} if self.derivation.main else {}
         defined = {name: value for name, value in self.claim.names.items() if isinstance(value, Basic)}
+        # What is derived and said of the claim comes before names of its file, which are whatever it imports.
         tables: list[tuple[Callable[[Any, str], str], Mapping[str, Any]]] = [
             (_shown, {**self.derivation.others, **main}),
             (_exactly, {fact.id: fact for fact in self.facts or ()}),

@@ -187,6 +187,7 @@ def _written_out(
     """Return an expression with given ``numbers`` put in, ``at`` values of indices of sums outside."""
     if not x.has(Given):
         return x.xreplace({index: Integer(place) for index, place in at.items()})
+    # Sums in sums ask for the same terms again and again.
     key = x, tuple(place for index, place in at.items() if x.has(index))
     if key not in known:
         if isinstance(x, Indexed):
@@ -214,6 +215,7 @@ def _moments(given: Compared) -> dict[Symbol, Any]:
 @lru_cache
 def _shape_of(law: Distribution) -> dict[str, Any]:
     """Return the mean, deviation, skewness and kurtosis of a law, as far as it has them."""
+    # A law without a mean, such as Cauchy's, leaves the symbols in, which is then said of the prediction.
     known = min(len(law.base_moments) - 1, 4)
     shape: dict[str, Any] = {"mu": Rational(law.mean)} if known >= 1 else {}
     if known >= 2:
@@ -227,6 +229,7 @@ def _shape_of(law: Distribution) -> dict[str, Any]:
 def origin(check: Check, derivation: Derivation, value: float) -> Literal["derived", "computed"]:
     """Return "derived" where a check is of a chain's start against its end, else "computed"."""
     for chain in derivation.chains:
+        # Other laws are a mistake here, not another check: the start and the end are this chain's.
         if _is_of(check, chain, value):
             _refuse_other_laws(check, chain)
             return "derived"
@@ -278,6 +281,7 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
     # A derivative is by a symbol, for which no number can be put in.
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
+    # A chain is for any size, a check may be written at one: both are compared with values put in.
     setting = tuple(given.at.items()), tuple(at.items())
     if _at_setting(chain.start, *setting) != _at_setting(given.quantity, *setting):
         return None

@@ -46,9 +46,9 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             compared = tuple(item.settings.items()), predicted(given), float(item.code(*item.arguments))
             plan.checks[item.id] = Exact(item.id, what, *compared, item.allowance, given.relation, item.code)
         elif isinstance(item, Fit):
-            fits = {fit.id: fit for fit in coefficients(item, members_of(item, items), plan.checks)}
-            plan.checks |= fits
-            plan.controlled |= set(fits) if item.control else set()
+            fits = coefficients(item, members_of(item, items), plan.checks)
+            plan.checks |= {fit.id: fit for fit in fits}
+            plan.controlled += fits if item.control else []
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
     return Experiment(tuple(plan.checks.values()), (*wrong, *plan.off(), *plan.biased(), *plan.wrong_fits()))
 
@@ -70,7 +70,7 @@ class Plan:
     def __init__(self, items: Sequence[Item], derivation: Derivation, run: float) -> None:
         """Find the measured quantity of each comparison, and compile those of a setting together."""
         self.items, self.derivation, self.run = items, derivation, run
-        self.checks, self.controlled = dict[str, Comparison](), set[str]()
+        self.checks, self.controlled = dict[str, Comparison](), list[FittedCoefficient]()
         self.given, self.measured = dict[str, Compared](), dict[str, tuple[Expr, Setting]]()
         self.cells, self.estimands = dict[Setting, Cell](), dict[str, Estimand]()
         ids = Counter(item.id for item in items if isinstance(item, Check | Wrong | Computed))
@@ -89,6 +89,7 @@ class Plan:
         together: dict[Setting, dict[str, Expr]] = {}
         for name, (quantity, setting) in self.measured.items():
             together.setdefault(setting, {})[name] = quantity
+        # In the order of the items, so that a name that is taken gets its number by what stands before it.
         names: set[str] = set()
         for setting, quantities in together.items():
             name, laws, at = cell_name(setting, names), dict(setting.laws), dict(setting.at)
@@ -124,6 +125,7 @@ class Plan:
         if item.of not in self.checks:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
         check, changes = self.checks[item.of], dict[str, Any](id=item.id)
+        # Computed anew with other arguments, it is compared with the right value or with one of its own.
         if item.arguments:
             code: Any = getattr(check, "code", None)
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
@@ -133,6 +135,7 @@ class Plan:
             changes["prediction"] = predicted(replace(item, at=at))
             if not isinstance(check, FittedCoefficient):
                 changes["relation"] = item.relation
+        # Where nothing is drawn, a control has no power that could be computed.
         known = _is_known(check) and not isinstance(check, Exact)
         truth, says = check.prediction.value if known else None, item.says or _in_formulas(check.label, item)
         return Control(says, replace(check, **changes), truth)
@@ -182,12 +185,11 @@ class Plan:
 
     def wrong_fits(self) -> Iterator[Control]:
         """Yield the controls of each fit: a coefficient that is off, and for a lack of fit bent points."""
-        for check in self.checks.values():
-            if not isinstance(check, FittedCoefficient) or check.id not in self.controlled:
-                continue
+        for check in self.controlled:
             if check.target != "misfit":
                 yield self._off(check, f"biased-{check.id}", f"the {check.label}")
                 continue
+            # Coefficients could all be right of points that lie on no line: these are drawn bent.
             names = [f"bent-{member.id}" for member in check.members]
             bent = tuple(self.quantity(self.given[name], name) for name in names)
             what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {check.label}"

@@ -149,7 +149,7 @@ def _curve(y: Any, ends: Sequence[float], item: Plot) -> tuple[Any, Any]:
     low, high = min(ends), max(ends)
     by_factors = "x" not in item.linear and low > 0
     x = np.geomspace(low, high, many) if by_factors else np.linspace(low, high, many)
-    x = np.unique(np.round(x)) if item.over == n else x
+    x = np.unique(np.round(x)) if item.over == n else x  # there is no half of a key
     if is_mean:
         settings = [{**item.at, item.over: int(place) if item.over == n else place} for place in x]
         return x, [integrated(y, at, ON_PAPER) for at in settings]
