@@ -14,7 +14,7 @@ from verify.spec.experiment import experiment_of
 from verify.spec.comparisons import value_of
 from verify.spec.score_law import BELOW, DENSITY, SHARE, below, distribution, x, z
 from verify.symbolic.chains import Chain, Line
-from verify.symbolic.theorems import cited
+from verify.symbolic.checks import cited
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS
 
 POINTS = (-3.0, -0.5, 0.0, 1.0, 2.0)

@@ -10,7 +10,7 @@ from tests.symbolic.lines import refused
 from verify.symbolic.analysis import between, equivalent, integral, leading, limit, numerically
 from verify.symbolic.bounds import at_least, at_most
 from verify.symbolic.chains import Chain, Line, Theorem
-from verify.symbolic.theorems import cited
+from verify.symbolic.checks import cited
 from verify.symbolic.vocabulary import NORMAL_ROWS, E, Entropy, Indicator, Largest, Softmax, a, d, j, l, n
 from verify.symbolic.vocabulary import over_keys, s, sigma, squares
 

@@ -124,7 +124,7 @@ def test_an_automatic_chain_is_short_and_checked() -> None:
     """A chain that is written for a question ends at its value, and its checks accept each line."""
     for expression, laws in ((Var(score), GENERAL), (E(score**4) / Var(score) ** 2, FOUR)):
         chain = derive(expression, laws)
-        assert [line.problem for line in chain.checked] == ["", "", ""]
+        assert [line.problem for line in chain.checked] == ["", ""]
         assert chain.end == expected(expression, laws)
 
 

@@ -13,7 +13,7 @@ from verify.symbolic.vocabulary import Softmax, a, d, i, j, k, n, normal, over_k
 from verify.symbolic.vocabulary import sigma, squares
 from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Derivation, Line, Theorem
-from verify.symbolic.theorems import THEOREMS, cited
+from verify.symbolic.checks import THEOREMS, cited
 
 x, c = symbols("x c", real=True)
 w = Symbol("w", positive=True)

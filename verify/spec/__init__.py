@@ -81,10 +81,9 @@ from verify.symbolic.analysis import between, by_density, derivative, equivalent
 from verify.symbolic.analysis import numerically
 from verify.symbolic.bounds import at_least, at_most, earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
-from verify.symbolic.checks import algebra, moments, substitute
+from verify.symbolic.checks import algebra, cited, moments, substitute
 from verify.symbolic.notation import latex
 from verify.symbolic.row_integrals import ON_PAPER, Approximation, mean_beside_sink, over_lengths
-from verify.symbolic.theorems import cited
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Family, Given, Index, Indicator, Largest
 from verify.symbolic.vocabulary import LargestGap, Law, LogSumExp, Named, Quantile, Softmax, Var

@@ -22,7 +22,7 @@ from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.evaluation import derived, differentiated
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
-from verify.symbolic.theorems import is_normal
+from verify.symbolic.checks import is_normal
 from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Laws, Named, StepError, definition
 from verify.symbolic.vocabulary import families_of
 
@@ -44,42 +44,49 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
     Example:
         >>> Line(log(2), "its primitive is -log(1 + exp(-x))", integral(-log(1 + exp(-x))))
     """
-    if primitive is None:
-        return _carried_out((Integral,), "integration", lambda side: _integrated(side, given), given)
 
-    def compare(before: Any, after: Any, _: Relation) -> None:
-        integrals = list(outermost(before, Integral))
-        if len(integrals) != 1 or len(integrals[0].limits) != 1:
-            raise StepError("a primitive is for a line with one integral before it, over one variable")
-        _same(before.xreplace({integrals[0]: _rise(primitive, integrals[0], given)}), after)
+    def value(part: Any) -> Any:
+        if primitive is None:
+            return _by_sympy(part, given)
+        if len(part.limits) > 1:
+            raise StepError("a primitive is for an integral over one variable")
+        variable, low, high = part.limits[0]
+        try:
+            decide_equality(derived(Derivative(primitive, variable)), part.function)
+        except StepError as error:
+            raise StepError(f"the derivative of {primitive} is not the integrand: {error}") from error
+        # A primitive that jumps within the limits has the right derivative and the wrong rise.
+        if families_of(primitive):
+            opened = definition(primitive)
+            if not {low, high}.isdisjoint({oo, -oo}):
+                raise StepError(f"that {primitive} has no jump from {low} to {high} is not visible")
+            _require_continuous(opened, variable, Signs(given))
+            rise = put_in(opened, {variable: high}) - put_in(opened, {variable: low})
+            # A constant summed over an index is that constant times the number of terms.
+            return rise.xreplace({part: part.doit() for part in rise.atoms(Sum) if part.function.is_number})
+        # From inside, for at an end the primitive may have a limit and no value.
+        rise = sympy_limit(primitive, variable, high, "-") - sympy_limit(primitive, variable, low, "+")
+        _agree(part, rise, given, digits=10)
+        return rise
 
-    return LineCheck(compare=compare, words="integration", given=given)
+    return _carried_out((Integral,), "integration", value, given)
 
 
-def _rise(primitive: Any, integral: Any, given: tuple[Any, ...]) -> Any:
-    """Return the rise of a primitive, which has the integrand as its derivative, and nowhere jumps."""
-    variable, low, high = integral.limits[0]
-    try:
-        decide_equality(derived(Derivative(primitive, variable)), integral.function)
-    except StepError as error:
-        raise StepError(f"the derivative of {primitive} is not the integrand: {error}") from error
-    if families_of(primitive):
-        primitive = definition(primitive)
-        if not {low, high}.isdisjoint({oo, -oo}):
-            raise StepError(f"that {primitive} has no jump from {low} to {high} is not visible")
-        _require_continuous(primitive, variable, Signs(given))
-        ends = [put_in(primitive, {variable: end}) for end in (high, low)]
-        # A constant summed over an index is that constant times the number of terms.
-        constants = {part: part.doit() for end in ends for part in end.atoms(Sum) if part.function.is_number}
-        return ends[0].xreplace(constants) - ends[1].xreplace(constants)
-    # From inside, for at an end the primitive may have a limit and no value.
-    ends = [sympy_limit(primitive, variable, end, side) for end, side in ((high, "-"), (low, "+"))]
-    rise = ends[0] - ends[1]
-    if not rise.is_finite and rise.has(oo, S.NaN, S.ComplexInfinity):
-        raise StepError(f"{integral} does not converge: its primitive rises by {rise}")
-    # A primitive that jumps within the limits has the right derivative and the wrong rise.
-    _agree(integral, rise, given, digits=10)
-    return rise
+def _by_sympy(integral: Any, given: tuple[Any, ...]) -> Any:
+    """Return an integral as SymPy carries it out, where the conditions of that hold."""
+    value = integral.doit()
+    # SymPy returns a closed form where a condition holds, such as d > 2; that has to be given.
+    for pieces in value.atoms(Piecewise):
+        closed, condition = pieces.args[0]
+        symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
+        for point, _ in zip(_points(symbols, given), range(CONDITION_POINTS), strict=False):
+            holds = condition.subs(point)
+            if (holds if holds in {S.true, S.false} else simplify(holds)) != True:  # noqa: E712 - SymPy's
+                raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
+        value = value.xreplace({pieces: closed})
+    if value.has(oo, -oo, S.NaN, S.ComplexInfinity):
+        raise StepError(f"{integral} does not converge: SymPy gives {value}")
+    return value
 
 
 _CONTINUOUS = (Indexed, Add, Mul, Sum, Tuple, exp, tanh, sin, cos)
@@ -98,26 +105,6 @@ def _require_continuous(x: Any, variable: Any, signs: Signs, at: Any = None) -> 
         is_smooth = known or signs.nonnegative(inside, strict=not exponent.is_positive)
         if not (isinstance(part, Pow | log) and is_smooth):
             raise StepError(f"it is not visible that {part} is continuous in {variable}")
-
-
-def _integrated(side: Any, given: tuple[Any, ...]) -> Any:
-    """Return a side with its integrals carried out by SymPy, where the conditions of that hold."""
-    values = {}
-    for integral in outermost(side, Integral):
-        value = integral.doit()
-        # SymPy returns a closed form where a condition holds, such as d > 2; that has to be given.
-        for pieces in value.atoms(Piecewise):
-            closed, condition = pieces.args[0]
-            symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
-            for point, _ in zip(_points(symbols, given), range(CONDITION_POINTS), strict=False):
-                holds = condition.subs(point)
-                if (holds if holds in {S.true, S.false} else simplify(holds)) != True:  # noqa: E712 - SymPy's
-                    raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
-            value = value.xreplace({pieces: closed})
-        if value.has(oo, -oo, S.NaN, S.ComplexInfinity):
-            raise StepError(f"{integral} does not converge: SymPy gives {value}")
-        values[integral] = value
-    return side.xreplace(values)
 
 
 def numerically() -> LineCheck:
@@ -144,10 +131,7 @@ def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
         _require_continuous(opened, variable, Signs(given), to)
         return opened.xreplace({variable: to})
 
-    def carried_out(x: Any) -> Any:
-        return x.xreplace({part: reached(part) for part in outermost(x, Limit)})
-
-    return _carried_out((Limit,), "limit", carried_out, given)
+    return _carried_out((Limit,), "limit", reached, given)
 
 
 def derivative() -> LineCheck:
@@ -157,27 +141,34 @@ def derivative() -> LineCheck:
         >>> second = Derivative((1 + t**2) ** (-d / 2), (t, 2))
         >>> Chain(-Subs(second, t, 0), Line(d, "the second derivative at 0", derivative()))
     """
-    kinds = (Derivative, Subs)
 
-    def carried_out(x: Any) -> Any:
+    def value(part: Any) -> Any:
         # Of weights, the definition is derived: SymPy knows no slopes of functions of ours.
-        slopes = differentiated(x)
-        return slopes.doit() if slopes.has(*kinds) else slopes
+        slopes = differentiated(part)
+        return slopes.doit() if slopes.has(Derivative, Subs) else slopes
 
-    return _carried_out(kinds, "differentiation", carried_out)
+    return _carried_out((Derivative, Subs), "differentiation", value)
 
 
 def _carried_out(
-    kinds: tuple[Any, ...], words: str, carry_out: Callable[[Any], Any], given: tuple[Any, ...] = ()
+    kinds: tuple[Any, ...], words: str, value: Callable[[Any], Any], given: tuple[Any, ...] = ()
 ) -> LineCheck:
     def compare(before: Any, after: Any, _: Relation) -> None:
         if not before.has(*kinds) and not after.has(*kinds):
             raise StepError(f"there is no {kinds[0].__name__.lower()} in either line; use algebra")
-        sides = [carry_out(side) for side in (before, after)]
+        sides = [
+            side.xreplace({part: value(part) for part in outermost(side, kinds)}) for side in (before, after)
+        ]
         for side in sides:
             if side.has(*kinds):
                 raise StepError(f"SymPy does not carry out {side}; give a primitive, or use numerically()")
-        _same(*sides)
+        try:
+            decide_equality(*sides)
+        except StepError as error:
+            # By SymPy's rules for special functions, too.
+            left, right = sides
+            if families_of(left - right) or simplify(left - right) != 0:
+                raise StepError(f"carried out, it is {left}, and this line {right}: {error}") from error
 
     return LineCheck(compare=compare, words=words, given=given)
 
@@ -323,15 +314,6 @@ def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCh
 
 
 # ---- shared by these checks ------------------------------------------------------------------------------
-
-
-def _same(before: Any, after: Any) -> None:
-    """Raise StepError where two sides are not equal, by algebra or by SymPy's rules for special functions."""
-    try:
-        decide_equality(before, after)
-    except StepError as error:
-        if families_of(before - after) or simplify(before - after) != 0:
-            raise StepError(f"carried out, it is {before}, and this line {after}: {error}") from error
 
 
 def _tends(x: Any, variable: Any, to: Any) -> Any:

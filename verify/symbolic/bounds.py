@@ -91,8 +91,16 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
     known = (Eq(x, value, evaluate=False) for x, value in values.items() if moments.has(x))
     needs = (*(condition for condition in there if condition != S.true), *known)
     words = f"by {chain.title or chain.name or 'an earlier chain'}"
+
+    def compare(before: Any, after: Any, relation: Relation) -> None:
+        require_holding(chain)
+        try:
+            _decide_put_in(before, after, relation, chain, values, given)
+        except StepError as error:
+            raise StepError(f"{words}: {error}") from None
+
     return LineCheck(
-        compare=_PutIn(chain, values, given, words).compare,
+        compare=compare,
         relations="".join(_TURNED),
         words=words,
         given=given,
@@ -113,143 +121,131 @@ def resting_on(*chains: Chain) -> dict[str, Any]:
     }
 
 
-class _PutIn:
-    """An established chain, put into a line at values of its symbols."""
-
-    def __init__(self, chain: Chain, at: Mapping[Any, Any], given: tuple[Any, ...], words: str) -> None:
-        self.chain, self.at, self.given, self.words = chain, at, given, words
-        self.there = [put_in(condition, at) for condition in chain.given]
-
-    def compare(self, before: Any, after: Any, relation: Relation) -> None:
-        """Return where the line before comes to this line with the chain put in."""
-        require_holding(self.chain)
-        self._require()
-        (old, new), kind = (put_in(side, self.at) for side in self._averaged()), self.chain.relation
-        pairs: list[tuple[Any, Any]] = [(before, after)]
-        if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
-            # An equation put into a side of another: the two say the same.
-            pairs = [pair for pair in zip(before.args, after.args, strict=True) if pair[0] != pair[1]]
-            relation = "=" if relation == "⇔" else relation
+def _decide_put_in(
+    before: Any, after: Any, relation: Relation, chain: Chain, values: dict[Any, Any], given: tuple[Any, ...]
+) -> None:
+    """Return where the line before comes to this line with a chain put in, at values of its symbols."""
+    signs, facts = Signs(given), list[Any]()
+    for symbol, value in values.items():
+        demands = {
+            "positive": not symbol.is_positive or signs.positive(value),
+            "not negative": not symbol.is_nonnegative or signs.nonnegative(value),
+            "real": not symbol.is_real or signs.real(value) or signs.positive(value),
+            "a whole number": not symbol.is_integer or bool(value.is_integer),
+        }
+        for word, holds in demands.items():
+            if not holds:
+                raise StepError(f"{symbol} is {word}; that {value} is so is not visible")
+    for condition in chain.given:
+        there = put_in(condition, values)
+        shown = there in {condition, S.true}
+        if isinstance(there, INEQUALITIES):
+            facts.append(there)
+            shown = shown or signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
+        if not shown:
+            raise StepError(f"it holds for {condition}; state {there} as given=(…)")
+    (start, end), kind = (put_in(side, values) for side in _averaged(chain, values)), chain.relation
+    pairs: list[tuple[Any, Any]] = [(before, after)]
+    if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
+        # An equation put into a side of another: the two say the same.
+        pairs = [pair for pair in zip(before.args, after.args, strict=True) if pair[0] != pair[1]]
+        relation = "=" if relation == "⇔" else relation
+    for left, right in pairs:
+        problems = list[str]()
         # The chain is read from either side; a bound read from its end is turned.
-        for left, right in pairs:
-            problem = self._problem(left, right, relation, old, new, kind)
-            if problem:
-                backwards = self._problem(left, right, relation, new, old, _TURNED[kind])
-                if backwards:
-                    # What is written nowhere says less than what does not follow.
-                    problem = min(problem, backwards, key=lambda text: text.startswith("no part"))
-                    raise StepError(f"{self.words}: {problem}")
+        for old, new, way in ((start, end, kind), (end, start, _TURNED[kind])):
+            problem = _problem(left, right, relation, old, new, way, Signs((*given, *facts)))
+            problems.append(problem or _runs_over_others(left, old, chain, values, given, facts))
+            if not problems[-1]:
+                break
+        else:
+            # What is written nowhere says less than what does not follow.
+            raise StepError(min(problems, key=lambda text: text.startswith("put in for")))
 
-    def _averaged(self) -> tuple[Any, Any]:
-        """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
 
-        Its families must not stand in the chain, and each side must be linear in its means.
-        """
-        drawn = set().union(*map(families_of, self.at.values()))
-        # A chain without means speaks of values, whatever they are drawn of.
-        if not drawn or not (self.chain.start.has(E) or self.chain.end.has(E)):
-            return self.chain.start, self.chain.end
-        averaged = []
-        for side in (self.chain.start, self.chain.end):
-            holes = {mean: Dummy() for mean in side.atoms(E)}
-            opened = side.xreplace(holes)
-            slopes = [opened.diff(hole) for hole in holes.values()]
-            random = {family for family in families_of(opened) if not isinstance(family, Given)}
-            if random or any(slope.has(*holes.values()) for slope in slopes):
-                raise StepError(
-                    f"{self.words}: {side} is not linear in means, so it cannot be averaged again"
-                )
-            if drawn & families_of(side):
-                raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
-            # E over the value and E of the chain are one mean, for their families are different.
-            inside = side.xreplace({mean: mean.args[0] for mean in holes})
-            averaged.append(E(inside) if families_of(put_in(inside, self.at)) else inside)
-        return averaged[0], averaged[1]
+def _averaged(chain: Chain, values: dict[Any, Any]) -> tuple[Any, Any]:
+    """Return a chain's sides; where a value is drawn, as means over that too, by the tower rule.
 
-    def _require(self) -> None:
-        """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
-        signs = Signs(self.given)
-        for symbol, value in self.at.items():
-            demands = {
-                "positive": not symbol.is_positive or signs.positive(value),
-                "not negative": not symbol.is_nonnegative or signs.nonnegative(value),
-                "real": not symbol.is_real or signs.real(value) or signs.positive(value),
-                "a whole number": not symbol.is_integer or bool(value.is_integer),
-            }
-            for word, holds in demands.items():
-                if not holds:
-                    raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
-        for condition, there in zip(self.chain.given, self.there, strict=True):
-            shown = there in {condition, S.true} or (
-                isinstance(there, INEQUALITIES)
-                and signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
-            )
-            if not shown:
-                raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
+    Its families must not stand in the chain, and each side must be linear in its means.
+    """
+    drawn, sides = set[Any]().union(*map(families_of, values.values())), (chain.start, chain.end)
+    # A chain without means speaks of values, whatever they are drawn of.
+    if not drawn or not any(side.has(E) for side in sides):
+        return sides
+    averaged = []
+    for side in sides:
+        holes = {mean: Dummy() for mean in side.atoms(E)}
+        opened = side.xreplace(holes)
+        slopes = [opened.diff(hole) for hole in holes.values()]
+        random = {family for family in families_of(opened) if not isinstance(family, Given)}
+        if random or any(slope.has(*holes.values()) for slope in slopes):
+            raise StepError(f"{side} is not linear in means, so it cannot be averaged again")
+        if drawn & families_of(side):
+            raise StepError("a value put in is drawn of what the chain is about")
+        # E over the value and E of the chain are one mean, for their families are different.
+        inside = side.xreplace({mean: mean.args[0] for mean in holes})
+        averaged.append(E(inside) if families_of(put_in(inside, values)) else inside)
+    return averaged[0], averaged[1]
 
-    def _problem(
-        self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
-    ) -> str:
-        """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
-        # The hole has the signs that both sides have, so that slopes in it are as visible as in them.
-        signs = Signs((*self.given, *(x for x in self.there if isinstance(x, INEQUALITIES))))
-        hole = Dummy(
-            "X",
-            real=(signs.real(old) and signs.real(new)) or None,
-            positive=(signs.positive(old) and signs.positive(new)) or None,
-            nonnegative=(signs.nonnegative(old) and signs.nonnegative(new)) or None,
-        )
-        # The hole is where ``old`` stands; where that is written nowhere, x is also (x/old)·old, and for sums
-        # (x - old) + old.
-        opened = replaced(before, old, hole) if kind == "=" or not old.is_number else before
-        ways = [opened] if opened.has(hole) else []
-        if not ways or kind != "=":
-            if equal(before, old):
-                ways.append(hole)
-            elif not (old.is_number or before.is_number):
-                ways += [before / old * hole, before * old / hole]
-                ways += [before - old + hole, before + old - hole] * (before.is_Add or old.is_Add)
-        opened = next((way for way in ways if equal(way.xreplace({hole: new}), after)), None)
-        if opened is None:
-            written = replaced(before, old, new)
-            if written == before or (old.is_number and kind != "="):
-                return f"no part of the line is written as {old}"
-            return f"put in for {old}, it gives {written}, which is not this line"
-        if over_others := self._running(before, old):
-            return over_others
-        if kind in "=⇔~" or relation in "⇔~":
-            is_same = kind == relation and (kind == "=" or opened == hole)
-            return "" if is_same else f"it shows {kind}, so the line does not follow with {relation}"
-        way = slope(opened, hole, signs, strict=relation in "<>")
-        if way == 0:
-            return f"a bound is put in where it is not visible that {opened} goes one way in {hole}"
-        follows = kind if way > 0 else _TURNED[kind]
-        is_given = relation in {follows, {"<": "≤", ">": "≥"}.get(follows)}
-        return "" if is_given else f"put in there the bound gives {follows}, not {relation}"
 
-    def _running(self, line: Any, old: Any) -> str:
-        """Return why the chain does not hold for all that a sum or an integral around it runs over."""
-        around = [part for part in line.atoms(Sum, Integral) if replaced(part, old, S.Zero) != part]
-        limits = [limit for part in around for limit in part.limits]
-        signs = Signs(self.given).within(limits)
-        for condition in (x for x in self.there if isinstance(x, INEQUALITIES)):
-            # At an end alone an integral does not mind.
-            strict = condition.rel_op in "<>" and any(isinstance(part, Sum) for part in around)
-            runs = condition.free_symbols & {limit[0] for limit in limits}
-            if runs and not signs.nonnegative(condition.gts - condition.lts, strict=strict):
-                return f"it holds for {condition}, and the line goes over other {runs.pop()}, too"
-        sides = Add(self.chain.start, self.chain.end, evaluate=False)
-        # A line about places j ≠ l says nothing of the terms j = l of a sum over both.
-        summed = {limit[0] for limit in limits}
-        sizes: dict[Any, list[Any]] = {}
-        for index in free_indices(sides):
-            with suppress(ClaimError):
-                sizes.setdefault(range_of(sides, index), []).append(self.at.get(index, index))
-        for places in sizes.values():
-            if len(places) > 1 and summed & set(places):
-                both = " and ".join(sorted(map(str, places)))
-                return f"it speaks of different {both}, which the line sums over, equal ones too"
-        return ""
+def _problem(
+    before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation, signs: Signs
+) -> str:
+    """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
+    # The hole has the signs that both sides have, so that slopes in it are as visible as in them.
+    hole = Dummy(
+        "X",
+        real=(signs.real(old) and signs.real(new)) or None,
+        positive=(signs.positive(old) and signs.positive(new)) or None,
+        nonnegative=(signs.nonnegative(old) and signs.nonnegative(new)) or None,
+    )
+    # The hole is where ``old`` stands; where that is written nowhere, x is also (x/old)·old, and for sums
+    # (x - old) + old.
+    opened = replaced(before, old, hole) if kind == "=" or not old.is_number else before
+    ways = [opened] if opened.has(hole) else []
+    if not ways or kind != "=":
+        if equal(before, old):
+            ways.append(hole)
+        elif not (old.is_number or before.is_number):
+            ways += [before / old * hole, before * old / hole]
+            ways += [before - old + hole, before + old - hole] * (before.is_Add or old.is_Add)
+    opened = next((way for way in ways if equal(way.xreplace({hole: new}), after)), None)
+    if opened is None:
+        return f"put in for {old}, it gives {replaced(before, old, new)}, which is not this line"
+    if kind in "=⇔~" or relation in "⇔~":
+        is_same = kind == relation and (kind == "=" or opened == hole)
+        return "" if is_same else f"it shows {kind}, so the line does not follow with {relation}"
+    way = slope(opened, hole, signs, strict=relation in "<>")
+    if way == 0:
+        return f"a bound is put in where it is not visible that {opened} goes one way in {hole}"
+    follows = kind if way > 0 else _TURNED[kind]
+    is_given = relation in {follows, {"<": "≤", ">": "≥"}.get(follows)}
+    return "" if is_given else f"put in there the bound gives {follows}, not {relation}"
+
+
+def _runs_over_others(
+    line: Any, old: Any, chain: Chain, values: dict[Any, Any], given: tuple[Any, ...], facts: list[Any]
+) -> str:
+    """Return why the chain does not hold for all that a sum or an integral around it runs over."""
+    around = [part for part in line.atoms(Sum, Integral) if replaced(part, old, S.Zero) != part]
+    limits = [limit for part in around for limit in part.limits]
+    signs, running = Signs(given).within(limits), {limit[0] for limit in limits}
+    for condition in (fact for fact in facts if fact.free_symbols & running):
+        # At an end alone an integral does not mind.
+        strict = condition.rel_op in "<>" and any(isinstance(part, Sum) for part in around)
+        if not signs.nonnegative(condition.gts - condition.lts, strict=strict):
+            other = (condition.free_symbols & running).pop()
+            return f"it holds for {condition}, and the line goes over other {other}, too"
+    # A line about places j ≠ l says nothing of the terms j = l of a sum over both.
+    sides, sizes = Add(chain.start, chain.end, evaluate=False), dict[Any, set[Any]]()
+    for index in free_indices(sides):
+        with suppress(ClaimError):
+            sizes.setdefault(range_of(sides, index), set()).add(values.get(index, index))
+    for places in sizes.values():
+        if len(places) > 1 and running & places:
+            both = " and ".join(sorted(map(str, places)))
+            return f"it speaks of different {both}, which the line sums over, equal ones too"
+    return ""
 
 
 def require_holding(chain: Chain) -> None:

@@ -1,23 +1,28 @@
-"""The checks of lines, as authors write them: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
+"""The checks ``algebra``, ``moments(laws)``, ``substitute({…})``, ``cited(…)``, and chains for questions.
+
+A cited line is printed as such: that the theorem applies is the reader's to judge. Conditions that show in
+a line are checked: that a law is normal where it has to be, which way a bound goes, that Jensen's function
+bends that way. The rest of the conditions stands in the table, ``data/theorems.toml``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from sympy import Derivative, Eq, Function, Indexed, Integral, Poly, S, Sum, factor, fraction, sympify
-from sympy import together
+from sympy import Derivative, Dummy, Eq, Function, Indexed, Integral, Limit, S, Sum, factor, sqrt, sympify
 
-from verify.errors import ClaimError
-from verify.symbolic import vocabulary as of
-from verify.symbolic.bounds import put_in
+from verify.errors import ClaimError, unknown
+from verify.files.names import shipped_table
+from verify.symbolic.bounds import equal, put_in, slope
 from verify.symbolic.calculus import MomentMissing, NotDerived, conditional, expected
-from verify.symbolic.chains import Chain, Line, LineCheck, Relation
+from verify.symbolic.chains import Chain, Line, LineCheck, Relation, Theorem
 from verify.symbolic.evaluation import Undecided
 from verify.symbolic.modular import Unequal, decide_equality, is_size
-from verify.symbolic.vocabulary import Cov, E, Index, Law, Laws, Made, StepError, Var, definition, families_of
-from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
+from verify.symbolic.signs import Signs
+from verify.symbolic.vocabulary import Cov, E, Index, Largest, Law, Laws, Made, StepError, Var, definition
+from verify.symbolic.vocabulary import families_of, free_indices, free_symbols, normal, range_of
 
 
 def _by_algebra(before: Any, after: Any, _: Relation) -> None:
@@ -44,36 +49,35 @@ def moments(laws: Laws) -> LineCheck:
     def compare(before: Any, after: Any, _: Relation) -> None:
         try:
             values = [expected(side, laws, short=False) for side in (before, after)]
-        except MomentMissing as missing:
-            raise StepError(str(missing)) from None
-        except NotDerived as missing:
-            _decide_given_functions(before, after, laws, under, missing)
+        except MomentMissing as error:
+            raise StepError(str(error)) from None
+        except NotDerived as error:
+            missing = error
+        else:
+            try:
+                decide_equality(*values)
+            except Unequal:
+                raise StepError(f"{under} they differ{_difference(*values)}") from None
+            except Undecided as error:
+                raise StepError(f"{under} both have a value, and {error}") from None
             return
+        # Functions of some families are given, and the moments of the others put in.
         try:
-            decide_equality(*values)
-        except Unequal:
-            raise StepError(f"{under} they differ{_difference(*values)}") from None
+            decide_equality(conditional(before, laws), conditional(after, laws))
+        except (StepError, ClaimError) as error:
+            if any(isinstance(family, Made) for side in (before, after) for family in families_of(side)):
+                raise StepError(f"{under} the means without a program are put in, and {error}") from None
+        else:
+            return
+        # If they differ, what is symmetric in the draws may still be seen over drawn laws.
+        try:
+            decide_equality(before, after, laws)
+        except Unequal as error:
+            raise StepError(f"{under}, {error}") from None
         except Undecided as error:
-            raise StepError(f"{under} both have a value, and {error}") from None
+            raise StepError(f"moments do not decide it: {missing}; {error}") from None
 
     return LineCheck(compare=compare, words="moment calculus", laws=laws)
-
-
-def _decide_given_functions(before: Any, after: Any, laws: Laws, under: str, missing: NotDerived) -> None:
-    """Compare means over the families in no function, given the rest; if they differ, over drawn laws."""
-    try:
-        decide_equality(conditional(before, laws), conditional(after, laws))
-    except (StepError, ClaimError) as error:
-        if any(isinstance(family, Made) for side in (before, after) for family in families_of(side)):
-            raise StepError(f"{under} the means without a program are put in, and {error}") from None
-    else:
-        return
-    try:
-        decide_equality(before, after, laws)
-    except Unequal as error:
-        raise StepError(f"{under}, {error}") from None
-    except Undecided as error:
-        raise StepError(f"moments do not decide it: {missing}; {error}") from None
 
 
 def substitute(values: Mapping[Any, Any]) -> LineCheck:
@@ -130,7 +134,98 @@ def _difference(before: Any, after: Any) -> str:
     return f" by {factor(difference)}"
 
 
-# ---- chains that are written for a question: its definition, the share of its terms, and the value --------
+THEOREMS: Mapping[str, Theorem] = {
+    short: Theorem(**{"relations": "=⇔", **entry}) for short, entry in shipped_table("theorems").items()
+}
+"""Theorems that a line may cite by a short name; any other theorem is given as a ``Theorem``."""
+
+
+def cited(theorem: str | Theorem, *, laws: Laws | None = None) -> LineCheck:
+    """Take a line on the authority of a published theorem, which is printed with it.
+
+    Args:
+        theorem: Its short name in ``THEOREMS``, or a theorem that is not in this table.
+        laws: The laws of the families that the line speaks of; the line is tried under them.
+
+    Raises:
+        ClaimError: there is no theorem of this name.
+
+    Example:
+        >>> Line(E(over_keys(p * s[a, j])) / sigma**2, "by parts", cited("stein", laws=NORMAL_ROWS))
+    """
+    if isinstance(theorem, str) and theorem not in THEOREMS:
+        raise ClaimError(unknown("theorem", theorem, THEOREMS, "give a Theorem(…) of your own"))
+    known = THEOREMS[theorem] if isinstance(theorem, str) else theorem
+    form = _FORMS.get(str(theorem))
+
+    def compare(before: Any, after: Any, relation: Relation) -> None:
+        families = families_of(before) | families_of(after)
+        normals = (family in (laws or {}) and is_normal((laws or {})[family]) for family in families)
+        if known.of_normals and not any(normals):
+            named = ", ".join(sorted(str(family.label) for family in families)) or "what it speaks of"
+            wanted = f"say it of one of {named}, as laws={{s: normal()}}"
+            raise StepError(f"{known.name} needs a normal law: {wanted}")
+        if form:
+            form(known.name, before, after, relation)
+
+    return LineCheck(
+        compare=compare,
+        words=f"cited: {known.name}",
+        relations=known.relations,
+        laws=laws,
+        cites=(known,),
+        is_exact=False,
+    )
+
+
+def is_normal(law: Law) -> bool:
+    """Return whether a law is assumed to be normal, and not only to share moments with a normal law."""
+    # A law of which 16 moments are given is a law that has these, which need not be the normal law.
+    if not law.whole or len(law.raw) < 3:
+        return False
+    variance = law.raw[2] - law.raw[1] ** 2
+    return all(equal(x, y) for x, y in zip(law.raw, normal(law.raw[1], sqrt(variance)).raw, strict=False))
+
+
+def _in_the_limit(name: str, before: Any, after: Any, relation: Relation) -> None:
+    if relation == "=" and not (before.has(Limit) or after.has(Limit)):
+        raise StepError(f"{name} is about a limit, and the line has no Limit(…)")
+
+
+def _maximum(name: str, before: Any, after: Any, relation: Relation) -> None:
+    """The mean of a largest stands on the smaller side, which rises with it, and not on the other."""
+    less, more = (before, after) if relation in "≤<" else (after, before)
+    means = [mean for mean in less.atoms(E) if mean.has(Largest)]
+    hole = Dummy("X", real=True)
+    if not means or more.has(Largest) or slope(less.xreplace({means[0]: hole}), hole, Signs()) < 0:
+        raise StepError(f"{name} bounds the mean of a Largest(…) from above; the line does not read so")
+
+
+def _jensen(name: str, before: Any, after: Any, relation: Relation) -> None:
+    """The mean of f is above f of the mean where f is visibly convex; the function may be hidden from us."""
+    for inside, outside in ((before, after), (after, before)):
+        for mean in outside.atoms(E):
+            (x,) = mean.args
+            hole = Dummy("X", real=True, positive=Signs().nonnegative(x) or None)
+            function = outside.xreplace({mean: hole})
+            if function.has(E) or not equal(E(function.xreplace({hole: x})), inside):
+                continue
+            # E f(x) on one side, f(E x) on the other: E f(x) is above where f is convex.
+            above = relation in ("≥>" if inside is before else "≤<")
+            bend = function.diff(hole, 2)
+            if Signs().positive(-bend if above else bend):
+                shape = "concave" if above else "convex"
+                raise StepError(f"{name} goes the other way: {function} is {shape} in {hole}")
+            return
+
+
+_FORMS: Mapping[str, Callable[[str, Any, Any, Relation], None]] = {
+    "jensen": _jensen,
+    "normal maximum": _maximum,
+    "central limit": _in_the_limit,
+    "monotone convergence": _in_the_limit,
+}
+"""Conditions of theorems that can be seen in the line itself."""
 
 
 def derive(expression: Any, laws: Laws) -> Chain:
@@ -143,41 +238,4 @@ def derive(expression: Any, laws: Laws) -> Chain:
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     named = [name for kind, name in ((Var, "variance"), (Cov, "covariance")) if start.has(kind)]
     lines = [] if opened == start else [Line(opened, f"definition of the {' and the '.join(named)}", algebra)]
-    # For a reader, moments from the second on are written as means of a component, such as E(q_i⁴).
-    usual, by_name = {of.m: of.a, of.n: of.j, of.d: of.i, of.d_v: of.e}, dict[Any, Law]()
-    for family in families_of(opened) & set(laws):
-        places = (usual.get(size, of.l if at else of.j) for at, size in enumerate(family.ranges))
-        component, law = family[tuple(places)], laws[family]
-        raw = [x if order < 2 else E(component**order) for order, x in enumerate(law.raw)]
-        by_name[family] = Law(law.words, tuple(raw), law.whole)
-    written = _multiplied_out(opened, by_name)
-    if written not in (value, opened) and written.count_ops() <= LONGEST:
-        reason = "components are independent: what equal indices contribute, and different ones"
-        lines.append(Line(written, reason, moments(laws)))
-    lines.append(Line(value, "the moments of the components", moments(laws)))
-    return Chain(start, *lines)
-
-
-LONGEST = 45
-"""The operations of a line that a reader still follows, as SymPy counts them."""
-
-
-def _multiplied_out(x: Any, laws: Laws) -> Any:
-    """Put in each mean in falling factorials: d·… of equal indices, d(d - 1)·… of two different indices."""
-    if isinstance(x, Sum):
-        return expected(x, laws)
-    if not isinstance(x, E):
-        return x.func(*(_multiplied_out(part, laws) for part in x.args)) if x.has(E) else x
-    value = expected(x, laws)
-    sizes = [symbol for symbol in value.free_symbols if symbol.is_integer and not isinstance(symbol, Index)]
-    over, under = fraction(together(value))
-    if len(sizes) != 1 or not over.is_polynomial(sizes[0]):
-        return value
-    size, number, falling, result = sizes[0], 0, S.One, S.Zero
-    left = Poly(over, size)
-    while not left.is_zero:
-        left, rest = left.div(Poly(size - number, size))
-        result += falling * factor(rest.as_expr())
-        falling *= size - number
-        number += 1
-    return result / under
+    return Chain(start, *lines, Line(value, "the moments of the components", moments(laws)))

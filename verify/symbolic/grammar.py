@@ -140,9 +140,12 @@ def parse_value(text: str) -> Expr:
     Raises:
         QuestionError: it is no such expression, or its value is a list.
     """
-    value = _Reader(text, _QUESTION, lists=True).whole()
+    try:
+        value = _Reader(text, _QUESTION, lists=True).whole()
+    except (AttributeError, NotImplementedError, TypeError, ValueError):  # SymPy's, of a matrix
+        value = ImmutableMatrix()
     if isinstance(value, ImmutableMatrix):
-        problem = "this is a list; take one of its numbers, as in softmax([2, 1], 1)"
+        problem = "a list is no number; take one of its numbers, as in softmax([2, 1], 1)"
         raise QuestionError(_marked(problem, text, 0))
     return value
 
@@ -202,8 +205,6 @@ class _Reader:
         total = self._product()
         while sign := self._take("+", "-"):
             term = self._product()
-            if getattr(total, "shape", None) != getattr(term, "shape", None):
-                self.fail("only lists of one length are added to each other", sign)
             total = total + term if sign.text == "+" else total - term
         return total
 
@@ -216,14 +217,12 @@ class _Reader:
             if sign is None and place.kind not in _NAMES and not opens:
                 return product
             factor = self._factor()
-            if isinstance(product, ImmutableMatrix) and isinstance(factor, ImmutableMatrix):
-                if product.shape != factor.shape or sign is None or sign.text == "/":
-                    self.fail("two lists of one length have a product, by · between them", place)
-                product = product.dot(factor)
-            elif sign and sign.text == "/":
-                if self._number_of(factor, place) == 0:
+            if sign and sign.text == "/":
+                if factor == 0:
                     self.fail("this divides by 0", sign)
                 product = product / factor
+            elif isinstance(product, ImmutableMatrix) and isinstance(factor, ImmutableMatrix):
+                product = product.dot(factor)
             else:
                 product = product * factor
 
@@ -233,10 +232,10 @@ class _Reader:
         base = self._atom()
         # Raised digits belong to the number before them; the sign ^ reads from the right: 2^3^2 is 2^9.
         while self._next.kind == "raised":
-            base = self._number_of(base, self._next) ** Integer(self._next.text.translate(_DIGITS))
+            base **= Integer(self._next.text.translate(_DIGITS))
             self._place += 1
         if sign := self._take("^"):
-            base, power = self._number_of(base, sign), self._number_of(self._factor(), sign)
+            power = self._factor()
             if base.is_Rational and power.is_number and abs(power) > _HIGHEST:
                 self.fail(f"a power of a number is at most {_HIGHEST}", sign)
             base **= power
@@ -259,7 +258,7 @@ class _Reader:
         if token.text == "[" and self.lists:
             return ImmutableMatrix(self._inside(token, range(1, _LONGEST)))
         (inside,) = self._inside(token)
-        return Abs(self._number_of(inside, token)) if token.text == "|" else inside
+        return Abs(inside) if token.text == "|" else inside
 
     def _inside(self, opening: _Token, numbers: Sequence[int] = (1,), name: str = "a bracket") -> list[Any]:
         """Return the expressions in a bracket that was opened; ``numbers`` says how many there may be."""
@@ -284,15 +283,13 @@ class _Reader:
                 self.fail("this bracket is not closed", opening)
             self.fail(f"{self._next.text} means nothing here", self._next)
 
-    def _number_of(self, value: Any, token: _Token) -> Any:
-        if isinstance(value, ImmutableMatrix):
-            self.fail(f"{token.text} is of one number, not of a list", token)
-        return value
-
     def _arguments(self, token: _Token, numbers: Sequence[int] = (1,)) -> list[Any]:
         bracket = f"{token.text} needs a bracket: {token.text}(…)"
         opening = self._take("(", "[") or self.fail(bracket, token)
-        return self._inside(opening, numbers, token.text)
+        parts = self._inside(opening, numbers, token.text)
+        if token.text != "softmax" and any(isinstance(part, ImmutableMatrix) for part in parts):
+            self.fail(f"{token.text} is of a number, not of a list", token)
+        return parts
 
     def _named(self, token: _Token) -> Any:
         """Return the expression that a name stands for, a function with its arguments."""
@@ -312,8 +309,7 @@ class _Reader:
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in _PLAIN:
-            inside = self._arguments(token)[0] if is_called else self._atom()
-            return _PLAIN[name](self._number_of(inside, token))
+            return _PLAIN[name](self._arguments(token)[0] if is_called else self._atom())
         if name in _MEANS or name == "P":
             return self._mean(token)
         if name == "softmax" or (name in _BINDERS and (name != "H" or is_called)):
@@ -371,17 +367,13 @@ class _Reader:
             is_called = name not in ("sum", "max") or self._next.text in ("(", "[")
             parts = self._arguments(token) if is_called else [self._product()]
             self._keys.pop()
-        if isinstance(parts[0], ImmutableMatrix) and name in ("softmax", "H", "entropy"):
-            powers, count = parts[0].applyfunc(exp), len(parts[0])
-            weights = powers / sum(powers)
-            if name != "softmax":
-                return -sum(p * log(p) for p in weights)
+        if isinstance(parts[0], ImmutableMatrix):
+            powers, place = parts[0].applyfunc(exp), parts[-1]
             # Of the list that softmax makes a second argument picks a number.
-            if parts[1:] and not (parts[1].is_Integer and 1 <= parts[1] <= count):
-                problem = f"there are {count} numbers; the second argument is one of their places"
+            if len(parts) == 1 or not (place.is_Integer and 1 <= place <= len(powers)):
+                problem = f"of a list softmax takes a second argument, a place from 1 to {len(powers)}"
                 self.fail(problem, token)
-            return weights[int(parts[1]) - 1] if parts[1:] else weights
-        self._number_of(parts[0], token)
+            return powers[int(place) - 1] / sum(powers)
         if len(parts) > 1:
             self.fail("softmax holds one expression, not 2", token)
         if key not in of.free_indices(parts[0]):
