@@ -21,7 +21,7 @@ from verify.engine.sources import read_sources
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import Experiment
-from verify.proofs.record import recorded
+from verify.proofs.statement import recorded
 from verify.report.drawings import SMALL, draw_figures
 from verify.report.formulas import Formulas
 from verify.report.front import FEW, is_led

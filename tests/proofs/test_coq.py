@@ -10,7 +10,7 @@ import pytest
 
 from verify.proofs.__main__ import AXIOMS, HEAD, compiled, scripts, statement
 from verify.proofs import SOURCES
-from verify.proofs.record import recorded
+from verify.proofs.statement import recorded
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,4 +1,4 @@
-"""What is printed for Coq says what the chain says, and what the printer does not know it refuses."""
+"""What is printed for Coq says what the chain says, or nothing; what is recorded is what claims say."""
 
 import re
 from collections.abc import Callable
@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sympy import Eq, Gt, Integral, Le, Rational, S, Sum, Symbol, exp, oo, parse_expr, sqrt
 from sympy import symbols
 
-from verify.proofs.statement import NotPrintable, Statement
-from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, E, Entropy, Family
+from verify.proofs.__main__ import AXIOMS, scripts, statement
+from verify.proofs.statement import NotPrintable, Statement, digest, is_current, library, recorded
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Derivation, E, Entropy, Family
 from verify.spec import Softmax, Var, a, algebra, at_most, d, i, j, k, l, moments, n, q, s, score
 
 x, y = symbols("x y", real=True)
@@ -140,3 +141,38 @@ def test_entropy_weights_and_equations_are_known() -> None:
     left, right = Eq(x**2, 1, evaluate=False), Eq((x - 1) * (x + 1), 0, evaluate=False)
     assert printed(left, right, relation="⇔").endswith("x^2 = 1 <-> (x - 1)*(x + 1) = 0.")
     assert "x > 1 ->" in printed(x, y, given=(Gt(x, 1),))
+
+
+# ---- the record --------------------------------------------------------------------------------------------
+
+
+RECORDED = recorded()["claims"]
+term = Symbol("i", positive=True, integer=True)
+WORKED = Sum(term * (term + 2), (term, 1, n))
+
+
+def worked(end: object) -> Derivation:
+    """Return a derivation like that of the worked dot products, with any end."""
+    return Derivation((Chain(WORKED).then(end, "summed", algebra),))
+
+
+def test_every_proof_is_of_the_statement_that_is_printed_now() -> None:
+    """Each recorded statement is printed again from its claim, and rests on allowed axioms alone."""
+    assert RECORDED.keys() == scripts().keys()
+    assert recorded()["library"] == library()
+    for claim, proof in RECORDED.items():
+        assert statement(claim) == proof["statement"], f"{claim}: run python -m verify.proofs --write"
+        assert digest(proof["statement"]) == proof["digest"]
+        assert proof["statement"].startswith(f"Theorem {proof['theorem']} ")
+        assert set(proof["axioms"]) <= AXIOMS
+
+
+def test_a_stale_record_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that says something else, cannot be printed, or rests on other definitions is not proved."""
+    says = n * (n + 1) * (2 * n + 7) / 6
+    assert is_current("worked-dot-products", worked(says))
+    assert not is_current("worked-dot-products", worked(2 * says))
+    assert not is_current("worked-dot-products", worked(says * Symbol("z")))
+    assert not is_current("worked-dot-products", Derivation((), "nothing is derived"))
+    monkeypatch.setattr("verify.proofs.statement.library", lambda: "another digest")
+    assert not is_current("worked-dot-products", worked(says))

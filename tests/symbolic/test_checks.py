@@ -271,14 +271,10 @@ def test_families_without_a_law_are_no_numbers_in_means() -> None:
 
 def test_arguments_of_a_line_in_the_wrong_places_are_said() -> None:
     """Where the line is written, and with its form."""
-    start, wrong = Chain(Var(score)), "line d_k: "
-    then: Any = start.then
-    with pytest.raises(ClaimError, match=f"{wrong}its reason and its check are exchanged; write the reason"):
-        then(d, algebra, "by definition")
-    with pytest.raises(ClaimError, match=f"{wrong}<function moments .*> is no check; write"):
-        then(d, "by definition", moments)
-    with pytest.raises(ClaimError, match=f"{wrong}its reason None is no text; write"):
-        then(d, None, algebra)
+    then: Any = Chain(Var(score)).then
+    for arguments in ((algebra, "by definition"), ("by definition", moments), (None, algebra)):
+        with pytest.raises(ClaimError, match="line d_k: say the reason, then the check: then"):
+            then(d, *arguments)
 
 
 # Means where functions of some families are given: the others' moments are put in, and theirs stay.

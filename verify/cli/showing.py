@@ -109,7 +109,7 @@ def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
     from verify.engine.questions import derivation_text
     from verify.evidence import PROFILES, Proof
     from verify.evidence.load import origin, shipped
-    from verify.proofs.record import theorem_of
+    from verify.proofs.statement import theorem_of
     from verify.spec.claim import Words
     from verify.text.latex import plain
     from verify.text.numbers import exact

@@ -40,7 +40,7 @@ from verify.montecarlo.experiment import (
     every_comparison,
     ordinary,
 )
-from verify.proofs.record import is_current, recorded
+from verify.proofs.statement import is_current, recorded
 from verify.spec.claim import Findings, Words
 from verify.spec.experiment import bound_to
 from verify.symbolic.chains import Derivation, Related

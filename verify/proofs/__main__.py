@@ -15,7 +15,7 @@ from typing import Any
 import verify.claims
 from verify.files.writing import write_whole
 from verify.proofs import RECORD, SOURCES
-from verify.proofs.record import digest, library, theorem_of
+from verify.proofs.statement import digest, library, theorem_of
 from verify.symbolic.chains import Derivation
 
 AXIOMS = {

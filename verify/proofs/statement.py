@@ -1,4 +1,4 @@
-"""Coq statements of chains; the printer refuses expressions that it does not know.
+"""Coq statements of chains, where the printer knows all of them, and the record of those that Coq proved.
 
 A statement is the chain's, of Coq's real numbers: sizes are natural numbers, families that stand in
 a mean are arrays of variables on a space of outcomes, all others arrays of numbers. Its hypotheses are those
@@ -6,8 +6,11 @@ of the chain: domains of symbols, ranges of indices, independence and moments of
 assume. Places count from 1 here and from 0 in Coq: ``_place``, ``_print_Index`` and ``_print_Sum`` translate.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +19,8 @@ from sympy import Symbol, Tuple, cos, exp, log, sign, sin, sympify
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from verify.symbolic.chains import Chain
+from verify.proofs import RECORD, SOURCES
+from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Given, Index, Made, Softmax, Var, families_of
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of, unnamed
 
@@ -75,8 +79,16 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         """Return the theorem of this name, without its proof."""
         _require(self.relation in RELATIONS, f"the relation {self.relation}")
         says = f" {RELATIONS[self.relation]} ".join(map(self._print, self.sides))
-        given = map(self._everywhere, self.given)
-        hypotheses = [*self._domains(), *self._ranges(self.free), *given, *self._laws()]
+        hypotheses = [*self._domains(), *self._ranges(self.free)]
+        for condition in self.given:
+            # It holds at all places of the indices that the statement itself does not speak of.
+            own = sorted(free_indices(condition) - set(self.free), key=str)
+            beside = tuple(index for index in self.free if index in free_indices(condition))
+            everywhere = " -> ".join([*self._ranges(own, beside), self._print(condition)])
+            hypotheses.append(
+                f"(forall {' '.join(map(_name, own))} : nat, {everywhere})" if own else everywhere
+            )
+        hypotheses += self._laws()
         lines = (f"  {hypothesis} ->\n" for hypothesis in dict.fromkeys(hypotheses))
         return f"Theorem {name}{self._head()} :\n{''.join(lines)}  {self.slope}{says}."
 
@@ -107,13 +119,6 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         for first, second in combinations(sizes, 2):
             if sizes[first] == sizes[second] and second in indices:
                 yield f"{_name(first)} <> {_name(second)}"
-
-    def _everywhere(self, condition: Any) -> str:
-        """Return a condition, at all places of the indices that the statement itself does not speak of."""
-        own = sorted(free_indices(condition) - set(self.free), key=str)
-        beside = (index for index in self.free if index in free_indices(condition))
-        says = " -> ".join([*self._ranges(own, tuple(beside)), self._print(condition)])
-        return f"(forall {' '.join(map(_name, own))} : nat, {says})" if own else says
 
     def _laws(self) -> list[str]:
         """Return independence and moments; where no law is assumed, that the means exist."""
@@ -240,3 +245,40 @@ def _name(x: Any) -> str:
     _require(re.fullmatch(r"[A-Za-z]\w*|\d+", name, re.ASCII), f"the name {name}")
     is_size = name in {"d", "m", "n"} and getattr(x, "is_integer", False)
     return f"{name}'" if TAKEN.fullmatch(name) or (name in {"d", "m", "n"} and not is_size) else name
+
+
+def digest(*texts: str) -> str:
+    """Return the SHA-256 digest of texts, one after the other."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+@cache
+def library() -> str:
+    """Return the digest of the definitions and theorems that all statements rest on."""
+    return digest(*(path.read_text("utf-8") for path in sorted(SOURCES.glob("*.v"))))
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """Return the record: Coq's version, and of each claim the theorem, its statement, digest and axioms."""
+    return dict(json.loads(RECORD.read_text("utf-8")))
+
+
+def theorem_of(claim: str, derivation: Derivation) -> str:
+    """Return the theorem that the main chain shows, with the claim's name.
+
+    Raises:
+        NotPrintable: there is no main chain, or the printer does not know all of it.
+    """
+    if derivation.main is None:
+        raise NotPrintable(derivation.nothing)
+    return Statement(derivation.main).theorem(claim.replace("-", "_"))
+
+
+def is_current(claim: str, derivation: Derivation) -> bool:
+    """Return whether the recorded theorem of the claim is that of its main chain now, by its definitions."""
+    try:
+        says = theorem_of(claim, derivation)
+    except NotPrintable:
+        return False
+    return (library(), digest(says)) == (recorded()["library"], recorded()["claims"][claim]["digest"])

@@ -111,17 +111,10 @@ class Line:
     relation: Relation = "="
 
     def __post_init__(self) -> None:
-        because: Any = self.because  # as it is given, whatever it is declared to be
-        check: Any = self.check
-        if isinstance(check, LineCheck) and isinstance(because, str):
-            return
-        problem = f"{check!r} is no check"
-        if isinstance(because, LineCheck):
-            problem = "its reason and its check are exchanged"
-        elif isinstance(check, LineCheck):
-            problem = f"its reason {because!r} is no text"
-        form = 'write the reason, then the check: then(…, "why it follows", algebra)'
-        raise ClaimError(f"line {plain(self.expression)}: {problem}; {form}")
+        check: Any = self.check  # as it is given, whatever it is declared to be
+        if not (isinstance(check, LineCheck) and isinstance(self.because, str)):
+            form = 'say the reason, then the check: then(…, "why it follows", algebra)'
+            raise ClaimError(f"line {plain(self.expression)}: {form}")
 
 
 class Related(Function):  # type: ignore[misc]  # SymPy has no types
@@ -176,17 +169,12 @@ class Chain:
 
     def then(self, expression: Any, because: str, check: LineCheck, relation: Relation = "=") -> Chain:
         """Return the chain with a further line, as ``Line`` has it."""
-        lines = (*self.lines, Line(expression, because, check, relation))
-        return Chain(
-            self.start, *lines, name=self.name, title=self.title, defines=self.defines, given=self.stated
-        )
+        return self.through((expression, because, check, relation))
 
     def through(self, *lines: tuple[Any, str, LineCheck] | tuple[Any, str, LineCheck, Relation]) -> Chain:
         """Return the chain with further lines: expression, reason, check, and a relation but for "="."""
-        chain = self
-        for line in lines:
-            chain = chain.then(*line)
-        return chain
+        words = {"name": self.name, "title": self.title, "defines": self.defines}
+        return Chain(self.start, *self.lines, *(Line(*line) for line in lines), **words, given=self.stated)
 
     @property
     def end(self) -> Any:

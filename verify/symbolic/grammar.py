@@ -80,10 +80,9 @@ def _standardized(x: Any, order: int) -> Any:
 
 
 _MEANS: Mapping[str, tuple[int, Callable[..., Any]]] = {
-    "E": (1, E),
+    **dict.fromkeys(("E", "P", "mean"), (1, E)),
     "Var": (1, Var),
     "Cov": (2, Cov),
-    "mean": (1, E),
     "corr": (2, lambda x, y: Cov(x, y) / sqrt(Var(x) * Var(y))),
     **dict.fromkeys(("sd", "std"), (1, lambda x: sqrt(Var(x)))),
     "median": (1, lambda x: Quantile(x, S.Half)),
@@ -106,7 +105,7 @@ _BINDERS: Mapping[str, Callable[[Any, Index], Any]] = {
 _FORMULA = (*_PLAIN, *_CONSTANTS)
 _VECTORS = ("q_i", "k_i", "q·k", "|q|", "|k|", "cos(q,k)")
 _RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", *_VECTORS)
-_QUESTION = (*_MEANS, *_BINDERS, *_FORMULA, *_RANDOM, "P", "softmax")
+_QUESTION = (*_MEANS, *_BINDERS, *_FORMULA, *_RANDOM, "softmax")
 
 
 def parse(text: str) -> Expr:
@@ -267,21 +266,21 @@ class _Reader:
         self._deep += 1
         if self._deep > _DEEPEST:
             self.fail("too many brackets in each other", opening)
-        parts = [self._sum()]
-        while self._take(","):
-            parts.append(self._sum())
-        self._close(opening)
+        parts = list[Any]()
+        while not parts or self._take(","):
+            part = self._sum()
+            if name == "P" and (sign := self._take(">", "<")):
+                part = Indicator(part - self._sum() if sign.text == ">" else self._sum() - part)
+            parts.append(part)
+        if not self._take(_CLOSING[opening.text]):
+            if self._next.kind == "end":
+                self.fail("this bracket is not closed", opening)
+            self.fail(f"{self._next.text} means nothing here", self._next)
         self._deep, self._bars = self._deep - 1, before
         if len(parts) not in numbers:
             things = "one expression" if numbers[0] == 1 else "two expressions"
             self.fail(f"{name} holds {things}, not {len(parts)}", opening)
         return parts
-
-    def _close(self, opening: _Token) -> None:
-        if not self._take(_CLOSING[opening.text]):
-            if self._next.kind == "end":
-                self.fail("this bracket is not closed", opening)
-            self.fail(f"{self._next.text} means nothing here", self._next)
 
     def _arguments(self, token: _Token, numbers: Sequence[int] = (1,)) -> list[Any]:
         bracket = f"{token.text} needs a bracket: {token.text}(…)"
@@ -310,7 +309,7 @@ class _Reader:
             return _CONSTANTS[name]
         if name in _PLAIN:
             return _PLAIN[name](self._arguments(token)[0] if is_called else self._atom())
-        if name in _MEANS or name == "P":
+        if name in _MEANS:
             return self._mean(token)
         if name == "softmax" or (name in _BINDERS and (name != "H" or is_called)):
             return self._over_keys(token, name)
@@ -336,19 +335,11 @@ class _Reader:
             problem = f"{token.text} stands within another mean; all that is drawn is averaged at once"
             self.fail(problem, token)
         self._averaged = True
-        if token.text == "P":
-            opening = self._take("(", "[")
-            left = self._sum() if opening else S.Zero
-            sign = self._take(">", "<")
-            if opening is None or sign is None:
-                self.fail("P is of an event: write P(x > y) or P(x < y)", token)
-            right = self._sum()
-            self._close(opening)
-            value = E(Indicator(left - right if sign.text == ">" else right - left))
-        else:
-            number, function = _MEANS[token.text]
-            value = function(*self._arguments(token, (number,)))
+        number, function = _MEANS[token.text]
+        value = function(*self._arguments(token, (number,)))
         self._averaged = False
+        if token.text == "P" and not isinstance(value.args[0], Indicator):
+            self.fail("P is of an event: write P(x > y) or P(x < y)", token)
         if isinstance(value, Quantile) and not (value.args[1].is_Rational and 0 < value.args[1] < 1):
             self.fail("a quantile's level is a number between 0 and 1, as in quantile(q·k, 0.95)", token)
         return value
