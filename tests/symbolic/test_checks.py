@@ -4,20 +4,21 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from sympy import Abs, Add, Derivative, Eq, Integral, KroneckerDelta, I, IndexedBase, Max, Min, Mul, Rational
-from sympy import S, Sum, Symbol, exp, gamma, log, oo, pi, sign, sqrt, symbols, sympify
-from sympy import tanh
+from sympy import Abs, Add, Derivative, Eq, Integral, KroneckerDelta, I, IndexedBase, Limit, Max, Min, Mul
+from sympy import Rational, S, Sum, Symbol, exp, gamma, log, oo, pi, sign, sqrt, symbols, sympify, tanh
 
 from tests.symbolic.lines import FOUR, kappa_k, kappa_q, refused
 from verify.errors import ClaimError
 from verify.symbolic.analysis import equivalent
+from verify.symbolic.bounds import earlier
 from verify.symbolic.calculus import NotDerived, conditional
-from verify.symbolic.chains import Chain, Line, LineCheck
-from verify.symbolic.vocabulary import GENERAL, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family, Largest
-from verify.symbolic.vocabulary import Law, LogSumExp, Quantile, Softmax, StepError, Var, a, b, d, d_v, e, i
-from verify.symbolic.vocabulary import j, k, l, m, mu_k, mu_q, n, over_keys, q, range_of, s, score, score_of
-from verify.symbolic.vocabulary import sigma, sigma_k, sigma_q, squares, u, v
-from verify.symbolic.checks import algebra, moments, substitute
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Theorem
+from verify.symbolic.checks import THEOREMS, algebra, cited, moments, substitute
+from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E
+from verify.symbolic.vocabulary import Entropy, Family, Indicator, Largest, Law, LogSumExp, Quantile, Softmax
+from verify.symbolic.vocabulary import StepError, Var, a, b, d, d_v, e, i, j, k, l, m, mu_k, mu_q, n, normal
+from verify.symbolic.vocabulary import over_components, over_keys, q, range_of, s, score, score_of, sigma
+from verify.symbolic.vocabulary import sigma_k, sigma_q, squares, u, v
 
 x = s[a, j]
 p = Softmax(x, j)
@@ -322,3 +323,75 @@ def test_a_function_of_two_keys_is_left() -> None:
     """At one place it would be another function."""
     with pytest.raises(NotDerived, match="another place of its range"):
         conditional(E(over_keys(Entropy(s[a, j] - s[a, l], j) * v[l, e] ** 2, l)), CENTRED)
+
+
+# Published theorems.
+
+row = sigma * x
+SQUARED = over_components(q[a, i] ** 2)
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_every_theorem_says_what_and_where(name: str) -> None:
+    """A theorem has a statement, conditions, and a source with a year; its address is one."""
+    theorem = THEOREMS[name]
+    assert theorem.says.endswith(".")
+    assert theorem.conditions.endswith(".")
+    assert any(part.strip("(),").isdigit() for part in theorem.source.split()) or "NIST" in theorem.source
+    assert theorem.url is None or theorem.url.startswith("https://")
+
+
+def test_stein_needs_a_normal_law() -> None:
+    """Integration by parts is for normal scores, and an equation; unit variance is not enough."""
+    before, after = E(over_keys(Softmax(row, j) * row)), sigma**2 * (1 - E(squares(row)))
+    cited("stein", laws=NORMAL_ROWS).decide(before, after, "=")
+    assert "normal law" in refused(cited("stein"), before, after)
+    assert "normal law" in refused(cited("stein", laws={s: UNIT}), before, after)
+    assert "normal law" in refused(cited("stein", laws={k: normal()}), before, after)
+    assert "is for = or ⇔" in refused(cited("stein", laws=NORMAL_ROWS), before, after, "≤")
+
+
+def test_the_maximum_is_bounded_from_above() -> None:
+    """The expected maximum is below the bound, of whatever sign; never above it."""
+    most, bound = E(Largest(row, j)) / sigma**2, sqrt(2 * log(n)) / sigma
+    check = cited("normal maximum", laws=NORMAL_ROWS)
+    check.decide(most, bound, "≤")
+    check.decide(bound, most, "≥")
+    assert "is for ≤ or < or" in refused(check, most, bound, "=")
+    for wrong in ((most, bound, "≥"), (1 - most, 1 - bound, "≤"), (most, 2 * most, "≤")):
+        assert "from above" in refused(check, *wrong)
+
+
+def test_jensen_goes_the_way_the_function_bends() -> None:
+    """The mean length is below the root of the mean square, and never above it."""
+    inside, outside = E(sqrt(SQUARED)), sqrt(E(SQUARED))
+    cited("jensen").decide(inside, outside, "≤")
+    cited("jensen").decide(outside, inside, "≥")
+    assert "concave" in refused(cited("jensen"), inside, outside, "≥")
+    assert "concave" in refused(cited("jensen"), outside, inside, "≤")
+    cited("jensen").decide(exp(E(score)), E(exp(score)), "≤")
+    assert "convex" in refused(cited("jensen"), exp(E(score)), E(exp(score)), "≥")
+    assert "is for ≤ or < or" in refused(cited("jensen"), exp(E(score)), E(exp(score)))
+
+
+def test_limits_are_no_equations_of_finite_sizes() -> None:
+    """The central limit theorem is for a Limit, the delta method for a leading term."""
+    below, phi = E(Indicator(c - score / sqrt(d))), Symbol("Phi")
+    cited("central limit", laws=STANDARD).decide(Limit(below, d, oo), phi, "=")
+    assert "Limit" in refused(cited("central limit", laws=STANDARD), below, phi)
+    cited("delta method", laws=NORMAL_COMPONENTS).decide(below - phi, phi / d, "~")
+    assert "is for ~" in refused(cited("delta method", laws=NORMAL_COMPONENTS), below - phi, phi / d)
+
+
+def test_what_is_cited_is_known_to_the_derivation() -> None:
+    """A chain knows its theorems; one of another name is refused with a suggestion."""
+    own = Theorem("mine", "It holds.", "Always.", "A. Author, A Book, 2020")
+    check = cited(own)
+    chain = Chain(c, Line(t, "so it is", check), Line(alpha, "and so it goes on", cited("fubini")))
+    assert Derivation.of(chain).cited == (own, THEOREMS["fubini"])
+    assert earlier(chain).cites == (own, THEOREMS["fubini"])
+
+    assert check.words == "cited: mine"
+    with pytest.raises(ClaimError, match="stein"):
+        cited("steim")
+    assert THEOREMS["stein"].url == "https://doi.org/10.1214/aos/1176345632"

@@ -30,7 +30,6 @@ PHI = sympy.Function("Phi")
 _LARGE = (sympy.Sum, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
 """Notations that reach to the end of their product: factors only in brackets or as the last."""
 
-_RELATIONS = {"==": "=", "<=": r"\le", ">=": r"\ge", "!=": r"\ne"}
 _BRACKETS = re.compile(
     r"\\left([(\[|])((?:(?!\\(?:left|right|frac|sum|int|prod)(?![a-z])).)*)\\right([)\]|])"
 )
@@ -84,7 +83,8 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         self._hidden = {place for place in self._hidden if isinstance(place, Index)} - summed
         self._has_queries = len(by_size.get(of.m, ())) > 1
         # Single letters need no braces below and above: d_k and x^2.
-        text = re.sub(r"([_^])\{(\w)\}", r"\1\2", self.doprint(expression).replace(r" \right", r"\right"))
+        text = re.sub(r"\\([lgn]e)q ", r"\\\1 ", self.doprint(expression).replace(r" \right", r"\right"))
+        text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
         self.text = re.sub(r" {2,}", " ", text).strip()
 
     def _vector(self, family: Family, places: tuple[Any, ...]) -> str:
@@ -191,8 +191,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             if middle.is_Symbol:
                 size = -distance if distance.could_extract_minus_sign() else distance
                 return rf"{self._print(middle)} = \pm {self._print(size)}"
-        sign = _RELATIONS.get(expr.rel_op, expr.rel_op)
-        return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"
+        return str(super()._print_Relational(expr))
 
     def _print_Related(self, expr: Any, _: str = "") -> str:  # noqa: N802
         left, sign, right = expr.args
@@ -207,21 +206,15 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             text += rf"\sum_{{{self._print(index)}{limits}}} "
         return text + self._in_brackets_if(expr.function.is_Add, expr.function)
 
-    def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
         # SymPy orders terms by their names, so for that those of keys come after those of queries.
         named = {term.xreplace(_renamed(expr)): term for term in expr.args}
-        terms = self._as_ordered_terms(Add(*named, evaluate=False), order=order)
-        terms = [named[term] for term in terms]
+        terms = [named[term] for term in super()._as_ordered_terms(Add(*named, evaluate=False), order)]
         # A polynomial of higher degree keeps to its powers; any other sum starts without a minus if it can.
         is_by_powers = len(terms) > 3 and len(expr.free_symbols) == 1 and expr.is_polynomial()
         if terms[0].could_extract_minus_sign() and not is_by_powers:
             terms = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
-        first, *rest = terms
-        text = str(self._print(first))
-        for term in rest:
-            is_minus = term.could_extract_minus_sign()
-            text += f" {'-' if is_minus else '+'} {self._print(-term if is_minus else term)}"
-        return text
+        return terms
 
     def _print_Mul(self, expr: Any) -> str:  # noqa: N802
         sign, above, below = _fraction(expr)
@@ -332,10 +325,7 @@ def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each place in a range of a family that is printed, with the size of the range."""
     if isinstance(expression, of.Named):
         return
-    if isinstance(expression, Softmax | Entropy):
-        x, key = expression.args
-        yield from ((size, place) for size, place in _places(x) if place != key)
-    elif isinstance(expression, Dot):
+    if isinstance(expression, Dot):
         left, first, right, second = expression.args
         yield from ((left.ranges[0], first), (right.ranges[0], second))
     elif isinstance(expression, Indexed) and isinstance(expression.base, Family):
