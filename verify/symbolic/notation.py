@@ -18,7 +18,7 @@ from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sym
 from sympy.printing.latex import LatexPrinter
 
 from verify.symbolic import vocabulary as of
-from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
+from verify.symbolic.vocabulary import Dot, E, Family, Index, Indicator, Law
 from verify.text.latex import spoken as in_signs
 
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
