@@ -76,7 +76,7 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     # Keys of padding take part.
     "padding": (
         lambda q, *kv: attend(q, *(torch.nn.functional.pad(x, (0, 0, 0, -x.shape[2] % 16)) for x in kv)),
-        "a row do not add up to 1",
+        "is not softmax(c·QKᵀ + mask)·V",
     ),
     "small weights": (
         lambda q, k, v: torch.where((w := (q @ k.mT * q.shape[-1] ** -0.5).softmax(-1)) < 1e-3, 0, w) @ v,
@@ -154,7 +154,8 @@ FIRST_128 = up_to(lambda _: 128)
 MORE_KEYS = [
     *(f"{tokens} tokens" for tokens in (129, 255, 257, 383, 513)),
     *("1 queries, 1025 keys", "1 queries, 4099 keys", "17 queries, 4099 keys", "64 queries, 130 keys"),
-    *("127 queries, 129 keys", "130 queries, 1025 keys", "float16, 130 tokens", "float64, 130 tokens"),
+    *("127 queries, 129 keys", "130 queries, 1025 keys"),
+    *(f"{dtype}, 130 tokens" for dtype in ("float16", "bfloat16", "float64")),
 ]
 
 

@@ -149,6 +149,17 @@ IDENTIFIED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]
         {"groups": "tiled"},
         "tiled, as repeat",
     ),
+    "all together": (
+        {
+            "shift": lambda queries, keys: keys - queries,
+            "window": 7,
+            "softcap": 10.0,
+            "sink": [0.5, -1, 2, 0],
+        },
+        {"heads": 4, "key_heads": 1},
+        {"causal": True, "window": 7, "softcap": 10.0, "sink": True},
+        "sink           0.5, -1, 2, 0",
+    ),
     "one key head": ({}, {"heads": 2, "key_heads": 1}, {"groups": "tiled"}, ""),
 }
 OTHERWISE = {"causal": True, "alignment": "left", "window": 6, "softcap": 20.0, "sink": True, "groups": ""}
@@ -181,9 +192,17 @@ WRONG: dict[str, tuple[Callable[..., Any], str]] = {
     "one key less": (partial(attention, shift=lambda *_: -1), "causal, but off by -1"),
     "divided": (by_scores(lambda s: s / s.shape[-1]), "there is no softmax over the keys"),
     "sigmoid": (by_scores(lambda s: 1 / (1 + np.exp(-s))), "there is no softmax over the keys"),
-    "7% more": (lambda *qkv: 1.07 * attention(*qkv), "weights are multiplied by 1.07 after the softmax"),
-    "next values": (lambda q, k, v: attention(q, k, np.roll(v, 1, axis=2)), NO_FORMULA),
-    "other heads": (partial(attention, groups=lambda head, *_: head ^ 1), ""),
+    "7% more": (lambda *qkv: 1.07 * attention(*qkv), "do not add up to 1, but to 1.07"),
+    "7% less": (lambda *qkv: 0.93 * attention(*qkv, **CAUSAL), "do not add up to 1, but to 0.93"),
+    "next values": (
+        lambda q, k, v: attention(q, k, np.roll(v, 1, axis=2)),
+        f"{NO_FORMULA}: values are those of the token before",
+    ),
+    "other heads": (
+        partial(attention, groups=lambda head, *_: head ^ 1),
+        f"{NO_FORMULA}: keys and values are those of head 1",
+    ),
+    "softmax twice": (by_scores(lambda s: softmax(softmax(s, -1), -1)), "the softmax is applied twice"),
     "29% more": (lambda q, k, v: attention(q, k, v) + 0.29 * np.abs(v.mean(axis=2, keepdims=True)), ""),
     "7% in columns": (lambda q, k, v: attention(q, k, v) * (1 + 0.07 * np.sin(np.arange(16))), ""),
     "squares": (lambda q, k, v: attention(q**2, k, v), ""),
@@ -202,6 +221,7 @@ def test_what_is_off_is_wrong_also_without_a_known_cause(name: str) -> None:
         probed.assert_is()
 
 
+COARSELY = "sums or weights are rounded to TensorFloat-32 or float16"
 NO_RULE = "keys are hidden by no rule of positions"
 
 
@@ -211,10 +231,10 @@ NO_RULE = "keys are hidden by no rule of positions"
         (partial(attention, rule=lambda i, j: (j <= i) | (j < 3)), NO_RULE),
         (partial(attention, rule=lambda i, j: i // 4 >= j // 4), NO_RULE),
         (partial(attention, rule=lambda i, j: (j <= i) & ((i - j) % 2 == 0)), NO_RULE),
-        (partial(attention, slope=0.1), "positions change scores by up to 1.1"),
+        (partial(attention, slope=0.1), "positions change scores by up to 7.1"),
         (
             lambda q, k, v: attention(q, k, v) * (1 + 5e-4 * np.sin(q.sum(-1, keepdims=True))),
-            "rows are the formula's to the rounding of float16 only",
+            f"{COARSELY}: the output agrees to that only, and is stored more finely",
         ),
     ],
     ids=["prefix", "blocks", "strides", "bias", "coarse"],
@@ -290,23 +310,28 @@ def test_pytorch_is_what_it_is_known_to_be() -> None:
     probed = probe(partial(kernel, is_causal=True, enable_gqa=True), d_k=32, heads=4, key_heads=2)
     probed.assert_is(causal=True, alignment="top-left", groups="interleaved")
     assert probed.kernel.library == "torch"
-    assert probed.identity.coarse is False
+    assert probed.model.coarse is False
     with pytest.raises(SettingsError, match="raised RuntimeError") as caught:
         probe(kernel, d_k=8, device="nowhere")
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("cap", [None, 20.0])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_function_that_computes_in_half_precision_throughout_is_understood(dtype: str) -> None:
-    """Rounding on the way is no soft-cap, no sink and no fault, and is said."""
+def test_function_that_computes_in_half_precision_throughout_is_understood(
+    dtype: str, cap: float | None
+) -> None:
+    """Rounding on the way is no soft-cap, hides none, is no sink and no fault, and is said."""
     torch = pytest.importorskip("torch")
-    kernel, kind = torch.nn.functional.scaled_dot_product_attention, getattr(torch, dtype)
+    kind = getattr(torch, dtype)
 
     def half(q: Any, k: Any, v: Any) -> Any:
-        return kernel(q.to(kind), k.to(kind), v.to(kind), is_causal=True).float()
+        scores = q.to(kind) @ k.to(kind).mT * q.shape[-1] ** -0.5
+        scores = scores if cap is None else cap * torch.tanh(scores / cap)
+        return (scores.softmax(-1) @ v.to(kind)).float()
 
-    probed = probe(half, d_k=32, device="cpu")
-    probed.assert_is(causal=True)
+    probed = probe(half, d_k=32, heads=2, device="cpu")
+    probed.assert_is(causal=False, softcap=cap)
     assert f"as coarsely as {dtype}" in repr(probed)
 
 
@@ -338,4 +363,4 @@ def test_sums_in_half_precision_are_told_from_wider_ones(is_coarse: bool) -> Non
             out = out + (weights[..., key, None] * v[:, :, None, key]).astype(dtype)
         return out
 
-    assert probe(half, d_k=16).identity.coarse is is_coarse
+    assert probe(half, d_k=16).model.coarse is is_coarse

@@ -1,7 +1,8 @@
 """What an attention function computes, from what it makes of chosen arrays, NumPy's or PyTorch's.
 
-Weights are read off with one-hot values, scores off the logarithms of weights. Each experiment rests on those
-before it: what is not softmax(c·QKᵀ + mask)·V, with a soft-cap or sinks perhaps, ends them with what it is.
+With one-hot values its output is its weights, and the logarithms of weights are its scores, up to a number of
+each row. Mask, sinks, scale and soft-cap are read off these. An audit then has to confirm them for other
+values, in every row; where it does not, it names the mistake if it can.
 """
 
 import contextlib
@@ -14,12 +15,22 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import least_squares
 
-from verify.auditing.formula import FACTOR, SCALE, Formula, Rows, compare, pool
-from verify.auditing.recording import Call, Flags, Floats, to_numpy, unit_roundoff
+from verify.auditing.audit import audit
+from verify.auditing.recording import (
+    Call,
+    Flags,
+    Floats,
+    Intended,
+    Layer,
+    Recording,
+    to_numpy,
+    unit_roundoff,
+)
 from verify.auditing.scales import ScaleExpression
 from verify.errors import SettingsError, what_is_wrong
+from verify.evidence.audits import Judgement
 
 STRIDES = ("transposed", "every second", "broadcast")
 """How PyTorch's arrays can lie in memory: turned, behind and between others, one sequence's keys for all."""
@@ -33,14 +44,20 @@ GROUPINGS: dict[str, Callable[[int, int], list[int]]] = {
 }
 """The key head that each query head reads, in PyTorch's words: repeat_interleave (enable_gqa), or repeat."""
 
+TOKENS = 16
 MOST_KEYS = 4099
 
+_FEW = 8  # keys with weights of 1/8, which every type has
+_SQUARE = 72  # tokens by which a mask is read: a window has to be shorter to be seen
 _AXES = ("sequences", "heads", "queries", "keys")  # what a softmax may run over: the axes of the weights
 _CLOSE, _ADDED_UP = 1e-3, 0.01
+_ALMOST = 2.0**-30  # times usual queries: scores are 0 to rounding, and lengths are not
+_NO_SOFTMAX = 1e-7  # the sum of weights that only a sink of more than 18 would leave
 _HIDDEN = 1e-20  # a weight of keys that are hidden, at most
 _BIASED = 1e-4  # differences of scores beyond which positions change them
-_SQUARE, _TOKENS = 72, 16
-_FAR = 60.0
+_LEAST = 1e-4  # a weight from which on it is a normal number of every type
+_SMALL = (0.01, 0.3)  # deviation of scores that no soft-cap bends and no rounding hides
+_LARGE = 8.0  # deviation of scores that a soft-cap bends
 
 
 class Sizes(NamedTuple):
@@ -79,7 +96,7 @@ class Kernel:
     """An attention function of (q, k, v), and the form in which it takes arrays.
 
     ``device`` is where PyTorch puts them, None for arrays of NumPy, which JAX takes as well; ``strides`` is
-    one of `STRIDES`, empty for arrays without gaps.
+    one of `STRIDES`, empty for arrays without gaps. Whatever the function raises is a RefusedError.
     """
 
     function: Callable[..., Any]
@@ -99,16 +116,26 @@ class Kernel:
         return str(getattr(function, "__qualname__", type(function).__name__))
 
     def __call__(self, query: Floats, key: Floats, value: Floats) -> Floats:
-        """Return the output for arrays of shape [sequence, head, token, d], in float64, without gradients.
-
-        Raises:
-            RefusedError: the function raises, or returns something of another shape.
-        """
+        """Return the output for arrays of shape [sequence, head, token, d], in float64, without gradients."""
         off = contextlib.nullcontext() if self.device is None else importlib.import_module("torch").no_grad()
         # Overflow is provoked; it shows in what comes back.
         with off, np.errstate(all="ignore"), _refusing():
             returned = self.function(*map(self._given, (query, key, value)))
-        return self._taken(returned, (*query.shape[:3], value.shape[3]))
+        return _taken(returned, (*query.shape[:3], value.shape[3]))
+
+    def weights(self, query: Floats, key: Floats) -> Floats:
+        """Return what the function weights each key's value with, [sequence, head, query, key].
+
+        Values are one-hot, as many keys at a time as values have components.
+        """
+        width, keys = key.shape[3], key.shape[2]
+        parts = []
+        for start in range(0, keys, width):
+            count = min(width, keys - start)
+            value = np.zeros(key.shape)
+            value[:, :, np.arange(start, start + count), np.arange(count)] = 1
+            parts.append(self(query, key, value)[..., :count])
+        return np.concatenate(parts, axis=-1)
 
     def changed(self, query: Floats, key: Floats, value: Floats) -> list[str]:
         """Return which of its arrays the function writes to."""
@@ -132,10 +159,7 @@ class Kernel:
             total = (output * self._given(upstream)).sum()
             if total.requires_grad:
                 total.backward()
-        return [
-            None if leaf.grad is None else self._taken(leaf.grad, array.shape)
-            for leaf, array in zip(leaves, (query, key, value), strict=True)
-        ]
+        return [None if leaf.grad is None else _taken(leaf.grad, tuple(leaf.shape)) for leaf in leaves]
 
     def _given(self, array: Floats) -> Any:
         """Return an array as the function takes it: library, dtype and strides."""
@@ -156,19 +180,6 @@ class Kernel:
             return whole[places]
         return tensor
 
-    def _taken(self, returned: Any, shape: tuple[int, ...]) -> Floats:
-        """Return an output as NumPy's of this shape, [sequence, head, token, d]."""
-        output = returned[0] if isinstance(returned, tuple | list) and returned else returned
-        if output is None:
-            raise RefusedError("returned None")
-        try:
-            array: Floats = to_numpy(output)
-        except (TypeError, ValueError) as error:
-            raise RefusedError(f"returned a {type(output).__name__}, which is not an array") from error
-        if array.shape != shape:
-            raise RefusedError(f"returned shape {list(array.shape)} where {list(shape)} is due")
-        return array
-
 
 @contextlib.contextmanager
 def _refusing() -> Iterator[None]:
@@ -179,6 +190,20 @@ def _refusing() -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         raise RefusedError(f"raised {what_is_wrong(error)}") from error
+
+
+def _taken(returned: Any, shape: tuple[int, ...]) -> Floats:
+    """Return what a function returned as NumPy's array of this shape, [sequence, head, token, d]."""
+    output = returned[0] if isinstance(returned, tuple | list) and returned else returned
+    if output is None:
+        raise RefusedError("returned None")
+    try:
+        array: Floats = to_numpy(output)
+    except (TypeError, ValueError) as error:
+        raise RefusedError(f"returned a {type(output).__name__}, which is not an array") from error
+    if array.shape != shape:
+        raise RefusedError(f"returned shape {list(array.shape)} where {list(shape)} is due")
+    return array
 
 
 def kernel_of(function: Callable[..., Any], device: str | None, sizes: Sizes) -> Kernel:
@@ -211,7 +236,9 @@ class Model:
     ``scale`` is that of the arrays that were tried, NaN where nothing gives it. Queries see keys up to
     ``shift`` places on, at most ``window`` of them; all where these are None. ``alignment`` says how that
     lies where there are fewer or more queries than keys, "top-left" or "bottom-right", None where it is
-    neither. ``dtype`` is what it computes in if that is coarser than its arrays are.
+    neither. ``dtype`` is what it computes in if that is coarser than its arrays are, and ``coarse`` says
+    whether its sums over keys of float16 lose what float16 loses, None where it was not tried. ``faults`` are
+    no attention's; what is ``unexplained`` may be meant.
     """
 
     scale: float = math.nan
@@ -222,6 +249,9 @@ class Model:
     sink: tuple[float, ...] | None = None
     groups: str = "interleaved"
     dtype: str = "float64"
+    coarse: bool | None = None
+    faults: tuple[str, ...] = ()
+    unexplained: tuple[str, ...] = ()
 
     def visible(self, queries: int, keys: int) -> Flags:
         """Return which keys queries see, [query, key].
@@ -238,13 +268,16 @@ class Model:
         seen: Flags = ahead <= self.shift
         return seen if self.window is None else seen & (ahead > self.shift - self.window)
 
-    def call(self, query: Floats, key: Floats, value: Floats, output: Floats, unit: float) -> Call:
-        """Return the call that this model makes of arrays, with the output of the function.
+    def call(self, kernel: Kernel, query: Floats, key: Floats, value: Floats) -> Call:
+        """Return the call that this model makes of arrays, with the output of a function.
 
-        It is computed in the finest type whose rounding, ``unit`` at least, is that of the model.
+        Its dtype is the coarsest of arrays, model and output.
         """
+        if self.sink and len(self.sink) != query.shape[1]:
+            raise RefusedError("its heads are given")
         order = GROUPINGS[self.groups](query.shape[1], key.shape[1])
-        unit = max(unit, UNITS[self.dtype], unit_roundoff(output))
+        output = kernel(query, key, value)
+        unit = max(UNITS[kernel.dtype], UNITS[self.dtype], unit_roundoff(output))
         return Call(
             query=query,
             key=key[:, order],
@@ -257,39 +290,18 @@ class Model:
         )
 
 
-_SATURATED = 0.99  # a weight beyond which longer queries change little
-
-
-class Identity(NamedTuple):
-    """What a function is; ``faults`` are no attention's, and what is ``unexplained`` may be meant.
-
-    ``coarse`` says whether sums over keys of float16 lose what float16 loses, None where it was not tried.
-    """
-
-    model: Model = Model()
-    coarse: bool | None = None
-    faults: tuple[str, ...] = ()
-    unexplained: tuple[str, ...] = ()
-
-
-def identify(kernel: Kernel, sizes: Sizes) -> Identity:
-    """Return what all experiments say of a function.
+def identify(kernel: Kernel, sizes: Sizes, intended: ScaleExpression) -> Model:
+    """Return what a function is; ``intended`` is the scale at which mistakes are looked for by name.
 
     Raises:
         RefusedError: the function does not take usual arrays, or is not the same twice.
     """
-    query, key, _ = sizes.arrays(6, 6, 2)
-    usual, again = (_weights(kernel, query, key) for _ in range(2))
+    query, key, _ = sizes.arrays(TOKENS, TOKENS, 2)
+    usual, again = (kernel.weights(query, key) for _ in range(2))
     if not np.isfinite(usual).all():
         raise RefusedError("returned NaN or infinities for moderate numbers")
     if not np.allclose(usual, again, rtol=_CLOSE, atol=_CLOSE):
         raise RefusedError("gives another output for the same arrays; switch dropout off")
-    # Of equal weights, or of a single key's, lengths say nothing.
-    shorter, opposite = _weights(kernel, query / 8, key / 8), _weights(kernel, -query, key)
-    tells = not np.allclose(usual, opposite, atol=_CLOSE) and bool((usual.max(axis=-1) < _SATURATED).any())
-    if tells and np.allclose(usual, shorter, rtol=_CLOSE, atol=_CLOSE):
-        inside = "queries and keys are normalised in it: their lengths change nothing"
-        return Identity(faults=(f"{inside}; probe what follows, or audit its arrays",))
     # Weights add up to 1 over the axis of the softmax, and over no other of more than one.
     axes = [
         name
@@ -297,212 +309,169 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
         if usual.shape[place] > 1 and np.allclose(usual.sum(axis=place), 1, atol=_ADDED_UP)
     ]
     if len(axes) == 1 and axes != ["keys"]:
-        return Identity(faults=(f"the softmax is over the {axes[0]}, not the keys",))
-    sink, factor = _sinks(kernel, sizes, unit_roundoff(usual))
-    if factor != 1:
-        fault = f"the weights are multiplied by {factor:.4g} after the softmax"
-        if math.isnan(factor):
-            fault = "the weights of a row do not add up to 1: there is no softmax over the keys"
-        return Identity(faults=(fault,))
-    # With queries of 0 only positions can tell keys apart.
-    query, key, _ = sizes.arrays(12, 12)
-    rows = _weights(kernel, 0 * query, key)[0, :, -1]
-    apart = max((float(np.ptp(np.log(row[row > _HIDDEN]))) for row in rows if row.any()), default=0.0)
-    if apart > _BIASED:
-        return Identity(unexplained=(f"positions change scores by up to {apart:.4g}",))
-    mask = _mask(kernel, sizes)
+        return Model(faults=(f"the softmax is over the {axes[0]}, not the keys",))
+    # With queries of almost 0 all weights are equal: 1/n, or 1/(n + exp(sink)).
+    query, key, _ = sizes.arrays(_FEW, _FEW)
+    totals = kernel.weights(_ALMOST * query, key)[0, :, -1].sum(axis=-1)
+    room = 32 * max(unit_roundoff(usual), UNITS["float32"])
+    what = "there is no softmax over the keys, or it is multiplied afterwards"
+    no_softmax = "the weights of a row do not add up to 1, but to {:.4g}: " + what
+    if (wrong := totals[(totals < _NO_SOFTMAX) | (totals > 1 + room)]).size:
+        return Model(faults=(no_softmax.format(wrong[0]),))
+    # And only positions can tell keys apart.
+    query, key, _ = sizes.arrays(_SQUARE, _SQUARE, 2)
+    flat = np.nan_to_num(kernel.weights(_ALMOST * query, key))
+    seen = np.abs(flat) > _HIDDEN
+    logs = np.log(np.where(seen, np.abs(flat), 1))
+    apart = float((np.where(seen, logs, -np.inf).max(-1) - np.where(seen, logs, np.inf).min(-1)).max())
+    if apart > _BIASED and np.allclose(logs[0], logs[1], atol=_BIASED):
+        return Model(unexplained=(f"positions change scores by up to {apart:.4g}",))
+    mask = _mask(kernel, sizes, seen)
     if mask is None or mask.window == 1:
         # So it looks where the function takes tokens for heads.
         turned = "each query sees its own key only: turn arrays to the axes [sequence, head, token, d]"
-        return Identity(unexplained=("keys are hidden by no rule of positions" if mask is None else turned,))
-    return _fitted(kernel, sizes, replace(mask, sink=sink))
+        return Model(unexplained=("keys are hidden by no rule of positions" if mask is None else turned,))
+    taken = (1 / totals - 1) * mask.visible(_FEW, _FEW)[-1].sum()
+    if (taken > room).any():
+        # A sink takes less from more keys; a factor of all weights does not.
+        more = seen[0, 0, -1].sum()
+        if not np.allclose(flat[0, :, -1].sum(axis=-1), more / (more + taken), rtol=room + _CLOSE):
+            return Model(faults=(no_softmax.format(totals[0]),))
+        mask = replace(mask, sink=tuple(math.log(x) if x > room else -math.inf for x in taken.tolist()))
+    model = _with_scores(kernel, sizes, mask)
+    return model if model.faults else _compared(kernel, sizes, model, intended)
 
 
-def _fitted(kernel: Kernel, sizes: Sizes, model: Model) -> Identity:
-    """Return what a function with this mask and these sinks is, whose rows are compared with the formula."""
-    faults: tuple[str, ...] = ()
-    if model.shift:
-        faults = (f"the mask is causal, but off by {model.shift:+d}",)
-    # The scale is read off small scores, which no soft-cap bends; the cap then off large ones.
-    slope = _small_scale(kernel, sizes)
-    model = replace(model, softcap=_softcap(kernel, sizes, slope) if slope else None)
-    start = slope or sizes.width**-0.5
-    # All heads take part, so that a function that mixes them does not fit.
-    stretch = (abs(start) * math.sqrt(sizes.width)) ** -0.5
-    arrays = sizes.arrays(_TOKENS, _TOKENS, 2, stretch=stretch, dtype=kernel.dtype)
-    output = kernel(*arrays)
-    if not np.isfinite(output).all():
-        raise RefusedError("returned NaN or infinities for moderate numbers")
-    misfits = []
-    for groups in GROUPINGS:
-        # A function may compute more coarsely than its arrays are.
-        for dtype in ("float32", "float16", "bfloat16"):
-            fit = replace(model, groups=groups, dtype=dtype)
-            call = fit.call(*arrays, output, UNITS[kernel.dtype])
-            scale = fitted_scale(call, start)
-            if misfit := misfit_of(compare(Formula(call, scale))):
-                misfits.append(misfit)
-                continue
-            fit, unexplained = replace(fit, scale=scale), tuple[str, ...]()
-            if UNITS[dtype] > max(UNITS[kernel.dtype], unit_roundoff(output)):
-                unexplained = (f"rows are the formula's to the rounding of {dtype} only",)
-            fit = replace(fit, dtype=call.dtype)
-            return Identity(fit, _coarse(kernel, sizes, fit), faults, unexplained)
-    fault = f"the output is not softmax(c·QKᵀ + mask)·V for any c: {misfits[0]}"
-    return Identity(model, faults=(*faults, f"{fault}; an audit of its arrays may name the mistake"))
+def _mask(kernel: Kernel, sizes: Sizes, seen: Flags) -> Model | None:
+    """Return the rule of positions by which keys are hidden, None where they are by another.
 
-
-def _weights(kernel: Kernel, query: Floats, key: Floats) -> Floats:
-    """Return what the function weights each key's value with, [sequence, head, query, key].
-
-    Values are one-hot, as many keys at a time as values have components.
+    ``seen`` says which keys queries see where there are as many of both, [sequence, head, query, key].
     """
-    width, keys = key.shape[3], key.shape[2]
-    parts = []
-    for start in range(0, keys, width):
-        count = min(width, keys - start)
-        value = np.zeros(key.shape)
-        value[:, :, np.arange(start, start + count), np.arange(count)] = 1
-        parts.append(kernel(query, key, value)[..., :count])
-    return np.concatenate(parts, axis=-1)
-
-
-def _sinks(kernel: Kernel, sizes: Sizes, unit: float) -> tuple[tuple[float, ...] | None, float]:
-    """Return the sinks by head, None where there are none, and the factor of all weights, NaN where none is.
-
-    With queries of 0 the n weights of the last row add up to a·n/(n + exp(sink)): two numbers of keys tell
-    the factor a and the sink apart, as well as weights with the relative rounding error ``unit`` can.
-    """
-    totals = []
-    for keys in (8, 16):
-        query, key, _ = sizes.arrays(keys, keys)
-        totals.append(_weights(kernel, 0 * query, key)[0, :, -1].sum(axis=-1))
-    # 1/total = 1/a + exp(sink)/(a·n)
-    few, many = 1 / np.array(totals)
-    factor = 1 / (2 * many - few)
-    share = factor * 16 * (few - many)
-    room, mean = max(_CLOSE, 32 * unit), float(factor.mean())
-    # Weights of each key for itself, as sigmoids, add up to ever more.
-    if not np.isfinite(share).all() or factor[0] <= 0 or not np.allclose(factor, factor[0], rtol=room):
-        return None, math.nan
-    factor_of_all = 1.0 if math.isclose(mean, 1, rel_tol=room) else mean
-    if (np.abs(share) < room).all():
-        return None, factor_of_all
-    return tuple(float(np.log(e)) if e > _CLOSE / 10 else -math.inf for e in share), factor_of_all
-
-
-def _mask(kernel: Kernel, sizes: Sizes) -> Model | None:
-    """Return the rule of positions by which keys are hidden, None where they are by another."""
-
-    def seen(queries: int, keys: int) -> Flags | None:
-        """Return which keys queries see, None where heads differ in that."""
-        query, key, _ = sizes.arrays(queries, keys)
-        # Short vectors: no key that is seen has a weight near 0. Rows that are all NaN see none.
-        shown = np.abs(np.nan_to_num(_weights(kernel, 0.1 * query, 0.1 * key))) > _HIDDEN
-        first: Flags = shown[0, 0]
-        return first if first.any() and (shown == first).all() else None
-
-    square = seen(_SQUARE, _SQUARE)
-    if square is None or square.all():
-        return None if square is None else Model()
+    square = seen[0, 0]
+    if not (seen == square).all():
+        return None
+    if square.all():
+        return Model()
     ahead = (np.arange(_SQUARE) - np.arange(_SQUARE)[:, None])[square]
     last = int(ahead.max())
     rules = Model(shift=last), Model(shift=last, window=last - int(ahead.min()) + 1)
     rule = next((rule for rule in rules if np.array_equal(rule.visible(_SQUARE, _SQUARE), square)), None)
     if rule is None:
         return None
-    rectangles: dict[tuple[int, int], Any] = {}
+    rectangles: dict[tuple[int, int], Flags] = {}
     for shape in ((5, 9), (9, 5)):
         with contextlib.suppress(RefusedError):
-            rectangles[shape] = seen(*shape)
+            query, key, _ = sizes.arrays(*shape)
+            rectangles[shape] = np.abs(np.nan_to_num(kernel.weights(_ALMOST * query, key))) > _HIDDEN
     for alignment in ("top-left", "bottom-right") if rectangles else ():
         aligned = replace(rule, alignment=alignment)
-        if all(np.array_equal(aligned.visible(*shape), shown) for shape, shown in rectangles.items()):
+        if all((aligned.visible(*shape) == shown).all() for shape, shown in rectangles.items()):
             return aligned
     return rule
 
 
-def _last_row(kernel: Kernel, sizes: Sizes, products: Floats) -> Floats:
-    """Return the scores of the last row of the first head, up to a number, for these products with the keys.
+def _with_scores(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
+    """Return the model with scale, soft-cap and grouping.
 
-    All vectors lie along one direction.
+    Weights are exp(score) over a sum, so that without their mean their logarithms are scores without theirs.
     """
-    direction = sizes.arrays(1, 1)[0][0, 0, 0]
-    direction /= np.linalg.norm(direction)
-    stretch = math.sqrt(float(np.abs(products).max()))
-    shape = (len(products), sizes.width)
-    query = np.broadcast_to(stretch * direction, (1, sizes.heads, *shape))
-    key = np.broadcast_to(products[:, None] / stretch * direction, (1, sizes.key_heads, *shape))
-    with np.errstate(all="ignore"):
-        scores: Floats = np.log(_weights(kernel, query, key)[0, 0, -1])
-    return scores
+    visible = model.visible(TOKENS, TOKENS)
 
+    def centred(scores: Floats, seen: Flags) -> Floats:
+        means = np.where(seen, scores, 0).sum(axis=-1) / np.maximum(seen.sum(axis=-1), 1)
+        return np.where(seen, scores - means[..., None], 0)
 
-def _small_scale(kernel: Kernel, sizes: Sizes) -> float:
-    """Return the slope of scores by products near 0; 0 where scores do not follow products."""
-    size = 1.0
+    def scores(query: Floats, key: Floats) -> tuple[Floats, Flags]:
+        weights = kernel.weights(query, key)
+        seen = visible & (weights > _LEAST * weights.sum(axis=-1, keepdims=True))
+        return centred(np.log(np.where(seen, weights, 1)), seen), seen
+
+    query, key, _ = sizes.arrays(TOKENS, TOKENS, 2)
+    usual, shorter = scores(query, key)[0], scores(query / 8, key)[0]
+    if np.std(usual) > _SMALL[0] and np.allclose(usual, shorter, atol=_CLOSE):
+        inside = "queries and keys are normalised in it: their lengths change nothing"
+        return replace(model, faults=(f"{inside}; probe what follows, or audit its arrays",))
+    # The scale is read off small scores: queries are made longer or shorter until scores are.
     for _ in range(12):
-        last = _last_row(kernel, sizes, np.array([0.0, 0.0, 0.0, size]))
-        rise = float(last[3] - last[2])
-        if math.isfinite(rise) and 0.01 <= abs(rise) <= 0.3:
-            return rise / size
-        size *= 8 if abs(rise) < 0.01 else 1 / 8
-    return 0.0
-
-
-def _softcap(kernel: Kernel, sizes: Sizes, scale: float) -> float | None:
-    """Return the soft-cap c, None where there is none: c·tanh(s/c) of scaled products s from -60 to 0."""
-    products = np.concatenate([np.linspace(-_FAR, -1, 24), np.linspace(-1, 0, 8)])
-    scores = _last_row(kernel, sizes, products / scale)
-    scores -= scores[-1]
-    # A cap far beyond the scores is the rounding of a function that has none.
-    if not np.isfinite(scores).all() or not -0.99 * _FAR < scores[0] < 0:
-        return None
-    cap = brentq(lambda c: c * math.tanh(_FAR / c) + scores[0], -scores[0] / 2, 100 * _FAR)
-    is_capped = np.allclose(cap * np.tanh(products / cap), scores, atol=_CLOSE, rtol=0.05)
-    return float(cap) if is_capped else None
-
-
-def fitted_scale(call: Call, start: float) -> float:
-    """Return the scale that fits a call's output best, by Newton's method from ``start``."""
-    scale = float(start)
-    for _ in range(30):
-        rows = compare(Formula(call, scale))
-        step = float(np.clip(np.nan_to_num(pool(rows, SCALE, rows.is_compared)[0]).mean(), -0.9, 4.0))
-        scale *= 1 + step
-        if abs(step) < 1e-9:
+        small, seen = scores(query, key)
+        deviation, is_large = float(np.std(small[seen])), (seen != visible).any()
+        if not is_large and _SMALL[0] <= deviation <= _SMALL[1]:
             break
-    return scale
+        query = query * (1 / 8 if is_large or deviation > _SMALL[1] else 8)
+    fits = []
+    for groups, order in GROUPINGS.items():
+        products = centred(query @ key[:, order(sizes.heads, sizes.key_heads)].mT, seen)
+        slope = float((products * small).sum() / max((products**2).sum(), 1e-300))
+        fits.append((float(np.linalg.norm(small - slope * products)), groups, slope))
+    _, groups, slope = min(fits)
+    model = replace(model, groups=groups, scale=slope or sizes.width**-0.5)
+
+    # The soft-cap c of c·tanh(s/c) is read off large scores, by its inverse: 0 stands for none.
+    stretch = math.sqrt(_LARGE / (abs(model.scale) * math.sqrt(sizes.width)))
+    query, key, _ = sizes.arrays(TOKENS, TOKENS, 2, stretch=stretch)
+    large, seen = scores(query, key)
+    products = query @ key[:, GROUPINGS[groups](sizes.heads, sizes.key_heads)].mT
+
+    def misfit(numbers: Any, /) -> Any:
+        scale, inverse = (*numbers, 0.0)[:2]
+        bent = np.tanh(inverse * scale * products) / inverse if inverse else scale * products
+        return (centred(bent, seen) - large)[seen]
+
+    starts = ([model.scale, inverse] for inverse in np.geomspace(1 / 400, 4, 40))
+    start = min(starts, key=lambda numbers: float(np.linalg.norm(misfit(numbers))))
+    straight = least_squares(misfit, [model.scale], x_scale=abs(model.scale))
+    capped = least_squares(misfit, start, x_scale=np.abs(start))
+    # Rounding of a function without a soft-cap is explained by none.
+    if capped.cost < 0.25 * straight.cost and capped.x[1] > 0:
+        model = replace(model, scale=float(capped.x[0]), softcap=float(1 / capped.x[1]))
+    return model
 
 
-def misfit_of(rows: Rows, room: float = 1.0) -> str:
-    """Return in words how an output is not the formula's, nothing where it is.
+def _compared(kernel: Kernel, sizes: Sizes, model: Model, intended: ScaleExpression) -> Model:
+    """Return what a function is whose output should be that of this model, as an audit of it judges."""
+    # All heads take part, so that a function that mixes them does not fit.
+    stretch = (abs(model.scale) * math.sqrt(sizes.width)) ** -0.5
+    arrays = sizes.arrays(TOKENS, TOKENS, 2, stretch=stretch, dtype=kernel.dtype)
+    meant = sizes.scale(intended, TOKENS)
+    scale = meant if math.isclose(model.scale, meant, rel_tol=0.01) else model.scale
+    call = model.call(kernel, *arrays)
+    wrong, coarse, ratio = audited(call, scale)
+    faults = [f"the mask is causal, but off by {model.shift:+d}"] if model.shift else []
+    if wrong:
+        # A mistake is known by its name beside the intended scale, and may look like a soft-cap or sink.
+        causes, _, _ = audited(replace(call, softcap=None, sink=None), meant)
+        faults.append(f"the output is not softmax(c·QKᵀ + mask)·V for any c: {'; '.join(causes or wrong)}")
+        return replace(model, scale=math.nan, faults=tuple(faults))
+    # Of 4,096 equal weights each is lost once a sum in half precision is large enough.
+    lost, many = None, 4096
+    if model.shift is None or kernel.library == "torch":  # NumPy's would take minutes for as many queries
+        query, key, value = sizes.arrays(1 if model.shift is None else many, many)
+        with contextlib.suppress(RefusedError):
+            total = replace(kernel, dtype="float16")(0 * query, 0 * key, 0 * value + 1)[0, 0, -1, 0]
+            seen, sink = min(model.window or many, many), math.exp(model.sink[0]) if model.sink else 0.0
+            lost = bool(abs(total * (seen + sink) / seen - 1) >= _ADDED_UP)
+    return replace(
+        model,
+        scale=scale * ratio,
+        dtype=call.dtype,
+        coarse=lost,
+        faults=tuple(faults),
+        unexplained=tuple(coarse),
+    )
 
-    What rounding hides in one row, all rows of a head show: a factor or another scale, of more than 1%.
+
+def audited(call: Call, scale: float) -> tuple[list[str], list[str], float]:
+    """Return what an audit refutes of a call with this scale, what only coarser numbers give, and a ratio.
+
+    That is the scale that the output implies over this one, 1 where rounding may be why they differ.
     """
-    bad = rows.is_compared & (rows.ratio > room) | (rows.is_off & ~rows.written)
-    if bad.any():
-        relative = np.where(bad & rows.written, rows.error / np.maximum(rows.size, 1e-300), 0.0)
-        worst = f", the worst by {relative.max():.2g} of its size" if relative.any() else ", not finite"
-        return f"{int(bad.sum())} of {int((rows.keys > 0).sum())} rows are wrong{worst}"
-    for direction, what in ((FACTOR, "outputs are"), (SCALE, "the scale is")):
-        factor, error = pool(rows, direction, rows.is_good)
-        if (off := np.abs(factor) > np.maximum(0.01, 8 * error)).any():
-            return f"{what} {1 + factor[off][0]:.4g} times the formula's"
-    return ""
-
-
-def _coarse(kernel: Kernel, sizes: Sizes, model: Model) -> bool | None:
-    """Return whether sums over keys of float16 lose what float16 loses, None where it cannot be tried.
-
-    Of 4,096 equal weights each is lost once a sum in half precision is large enough.
-    """
-    many = 4096
-    if model.shift is not None and kernel.library == "numpy":
-        return None  # NumPy's products in half precision would take minutes
-    query, key, value = sizes.arrays(1 if model.shift is None else many, many)
-    with contextlib.suppress(RefusedError):
-        total = replace(kernel, dtype="float16")(0 * query, 0 * key, 0 * value + 1)[0, 0, -1, 0]
-        seen, sink = min(model.window or many, many), math.exp(model.sink[0]) if model.sink else 0.0
-        return bool(abs(total * (seen + sink) / seen - 1) >= _ADDED_UP)
-    return None
+    layer = Layer("probe", [call], Intended(repr(float(scale)), "given"))
+    findings = [x for x in audit(Recording("probe", [layer])).findings if x.kind in ("formula", "scale")]
+    refuted = [x.cause or x.reason for x in findings if x.judgement is Judgement.REFUTED]
+    warned = [x.reason for x in findings if x.judgement is Judgement.WARNED and x.kind == "formula"]
+    ratio = 1.0
+    for x in findings:
+        low, high = x.interval
+        if x.kind == "scale" and x.estimate and low and high and not low <= 1 <= high:
+            ratio = x.estimate
+    return list(dict.fromkeys(refuted)), list(dict.fromkeys(warned)), ratio
