@@ -5,7 +5,7 @@ import pytest
 from tests.published import FORMS, form_of, keys_now, published, published_keys
 from verify.engine.catalogue import catalogue
 from verify.engine.runner import settings
-from verify.engine.sources import packs, read_sources
+from verify.engine.statements import packs, read_sources
 from verify.engine.statements import decide
 from verify.evidence import Outcome, RunRecord, Verdict
 from verify.files.names import shipped_folder

@@ -14,7 +14,7 @@ from verify import defaults
 from verify.citing.compare import Reproduction, missing, reproduction
 from verify.engine import runner
 from verify.engine.catalogue import ClaimSpecifier, Entry, choose, look_up
-from verify.engine.sources import read_sources
+from verify.engine.statements import read_sources
 from verify.engine.store import Store, default_path
 from verify.errors import ClaimError, SettingsError, StoreError
 from verify.evidence.load import numbers

@@ -17,7 +17,7 @@ from tests.tool import ROOT
 from verify import api
 from verify.engine import runner
 from verify.engine.catalogue import in_memory
-from verify.engine.sources import read_sources
+from verify.engine.statements import read_sources
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import Experiment

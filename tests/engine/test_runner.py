@@ -9,7 +9,7 @@ from tests.tool import Ended
 from verify.engine import runner
 from verify.engine.catalogue import choose, shipped
 from verify.engine.runner import plan, sample_size
-from verify.engine.sources import read_sources
+from verify.engine.statements import read_sources
 from verify.errors import SettingsError
 from verify.evidence import RunRecord
 from verify.text.numbers import seconds

@@ -25,7 +25,7 @@ from verify.auditing.audit import audit
 from verify.citing.values import values_of
 from verify.engine.catalogue import read
 from verify.engine.questions import question
-from verify.engine.sources import read_sources
+from verify.engine.statements import read_sources
 from verify.errors import VerifyError
 from verify.symbolic import notation
 

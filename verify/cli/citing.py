@@ -236,8 +236,7 @@ def site(out: Path, results: Path | None) -> None:
     mkdocstrings can link to claim:KEY and statement:ID.
     """
     from verify.citing.configuration import configuration
-    from verify.engine.sources import packs, read_sources
-    from verify.engine.statements import decide
+    from verify.engine.statements import decide, packs, read_sources
     from verify.evidence import RunRecord
     from verify.files.writing import write_folder
     from verify.report.site import MARKER, site_files

@@ -21,7 +21,7 @@ from verify import defaults
 from verify.engine import runner
 from verify.engine.catalogue import in_memory
 from verify.engine.questions import Question, derivation_text, question
-from verify.engine.sources import SourceBook
+from verify.engine.statements import SourceBook
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Check, ClaimRecord, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget

@@ -13,8 +13,7 @@ from verify.engine.catalogue import Entry
 from verify.engine.evaluate import versions
 from verify.engine.preparing import Work
 from verify.engine.schedule import Schedule, SettledClaim
-from verify.engine.sources import SourceBook
-from verify.engine.statements import decide
+from verify.engine.statements import SourceBook, decide
 from verify.engine.store import Store
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (

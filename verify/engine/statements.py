@@ -1,12 +1,282 @@
-"""Decides the statements of the source documents from the evidence of a run, to the printed precision."""
+"""The statements of documents: read from ``sources.toml``, and decided by the evidence of a run."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from __future__ import annotations
 
-from verify.engine.sources import PartEntry, SourceBook, StatementEntry, compute
-from verify.errors import SourcesError, unknown
-from verify.evidence import ClaimRecord, Outcome, Part, Proof, Statement, Verdict
-from verify.text.numbers import as_printed, rounds_to
+import math
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, ValidationError, model_validator
+from sympy import N
+
+from verify.errors import ClaimError, SourcesError, unknown
+from verify.evidence import ClaimRecord, Outcome, Part, Proof, Record, Slug, SourceRecord, Statement, Verdict
+from verify.evidence.texts import prose
+from verify.files.names import shipped_folder
+from verify.files.reading import MEGABYTE, InputKind, read_text
+from verify.symbolic.calculus import expected
+from verify.symbolic.grammar import parse_value
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, STANDARD, Cov, E, Quantile, Var, d
+from verify.text.escapes import one_line
+from verify.text.numbers import as_printed, is_figure, rounds_to
+
+_SOURCES = InputKind(
+    MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB, or the name of a pack", dash=True
+)
+_PROBLEMS = {"missing": "is missing; add it", "extra_forbidden": "is no key that is known; correct it"}
+
+
+# --- computations ---
+
+_DIGITS = 30
+
+
+class Computed(NamedTuple):
+    """A number, in words, and the claim whose derivation it needs."""
+
+    value: float
+    words: str
+    claim: str
+
+
+@cache
+def compute(text: str, dimension: int | None = None) -> Computed:
+    """Return the value of an expression, such as ``Var(q·k/sqrt(d_k))`` or ``softmax([2, 1], 1)``.
+
+    Args:
+        text: The expression; its components have mean 0 and variance 1, or are normal where that matters.
+        dimension: The value of d_k.
+
+    Raises:
+        ValueError: it cannot be read or computed; the text says what to correct, in one line.
+    """
+    try:
+        expression = derived = parse_value(text)
+        if is_mean := expression.has(E, Var, Cov, Quantile):
+            # By the first two moments alone, else by those of normal components.
+            try:
+                derived = expected(expression, STANDARD)
+            except ClaimError:
+                derived = expected(expression, NORMAL_COMPONENTS)
+    except ClaimError as error:
+        raise ValueError(f"has a mistake: {str(error).splitlines()[0]}; correct it") from error
+    if d in derived.free_symbols and dimension is None:
+        raise ValueError("needs a dimension; add d_k = 64, or whatever it is")
+    at = derived if dimension is None else derived.subs(d, dimension)
+    if at.free_symbols:
+        unknown = ", ".join(map(str, at.free_symbols))
+        raise ValueError(f"has {unknown}, which has no value; put a number there")
+    # By SymPy, in more digits than a float has: what is printed may lie just beside a tie.
+    value = N(at, _DIGITS)
+    if not value.is_real or not math.isfinite(float(value)):
+        raise ValueError("is no finite number; correct it")
+    words = text if dimension is None else f"{text} at d_k = {dimension}"
+    # The claim goes by the words: whoever follows its link reads how such a value is derived.
+    claim = "softmax-saturation" if "softmax" in text else "worked-dot-products"
+    if "entropy" in text or "H(" in text:
+        claim = "attention-entropy"
+    return Computed(float(value), words, "score-variance" if is_mean else claim)
+
+
+# --- the file ---
+
+
+def refuse(*mistakes: tuple[bool, str]) -> None:
+    """Raise a ValueError with the text of the first of the pairs (condition, text) that is true."""
+    for is_wrong, what in mistakes:
+        if is_wrong:
+            raise ValueError(what)
+
+
+def _prose(text: str) -> str:
+    """Return a text in one line, whatever its lines in the file."""
+    refuse(
+        (not text.strip(), "must not be empty; write what it should say"),
+        (text.count("$") % 2 == 1, "has a dollar sign without its partner; put LaTeX between two"),
+    )
+    return prose(" ".join(text.split()))
+
+
+def _figure(text: str) -> str:
+    refuse((not is_figure(text), 'is not a decimal number; write it as in "0.880" or "26.89%"'))
+    return text
+
+
+Prose = Annotated[str, AfterValidator(_prose)]
+
+
+class PartEntry(Record):
+    """A part of a statement; ``about`` when the source itself says "about".
+
+    ``kind`` "prints" is for things on the page: a figure, a formula, a line of code, an axis. Either
+    the ``evidence`` of a ``claim`` decides it, or the expression that it has computed, at a dimension
+    ``d_k``, which may be printed or said.
+    """
+
+    text: Prose
+    claim: Slug | None = None
+    evidence: Annotated[
+        str | None, Field(pattern=r"^(verdict|(check|control|fact):[a-z0-9]+(-[a-z0-9]+)*)$")
+    ] = None
+    compute: str | None = None
+    d_k: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = None
+    kind: Literal["says", "prints"]
+    printed: Annotated[str, AfterValidator(_figure)] | None = None
+    about: StrictBool = False
+
+    @property
+    def evidence_kind(self) -> str:
+        """The judge of this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"computed"``."""
+        return "computed" if self.compute is not None else (self.evidence or "").partition(":")[0]
+
+    @property
+    def evidence_id(self) -> str:
+        """The id of the check, control or fact; empty for a verdict, and for a computation."""
+        return (self.evidence or "").partition(":")[2]
+
+    @model_validator(mode="after")
+    def _is_decided(self) -> Self:
+        by, prints = self.evidence_kind, self.kind == "prints"
+        is_compared = by == "computed" or (prints and by in {"fact", "check"})
+        given = [self.claim is not None, self.evidence is not None, self.compute is None]
+        refuse(
+            (any(given) != all(given), "give claim and evidence, or compute and neither of them"),
+            (bool(self.d_k) and by != "computed", "d_k belongs to what is computed: add compute"),
+            (not prints and by == "fact", 'a fact is a figure, and decides only what has kind "prints"'),
+            (prints and by == "verdict", 'what has kind "prints" is decided by a fact, check or control'),
+            (is_compared and self.printed is None, "printed is missing: add the figure as printed"),
+            (self.printed is not None and not is_compared, "printed needs a fact or check to compare with"),
+        )
+        if self.compute is not None:
+            # Its mistakes show where it is computed, and are remembered with what was.
+            compute(self.compute, self.d_k)
+        return self
+
+
+class StatementEntry(Record):
+    """A statement as the file has it; ``claim`` is the claim that mainly decides it, if any does.
+
+    ``note`` was written for the outcome ``noted``; a run that decides otherwise, or has no note to repeat,
+    gives its own reasons.
+    """
+
+    id: Slug
+    source: str
+    text: Prose
+    claim: Slug | None = None
+    note: Prose | None = None
+    noted: Outcome | None = None
+    parts: tuple[PartEntry, ...] = Field(alias="part")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        claims = {part.claim for part in self.parts} or {""}
+        refuse(
+            (self.claim not in claims, "claim is none of those that decide its parts"),
+            ((self.note is None) != (self.noted is None), "note and noted go together: one is missing"),
+        )
+        for part in self.parts:
+            # A number that a claim decides need not be in the text.
+            is_said = part.compute is None or str(part.printed) in f"{part.text} {self.text}"
+            refuse((not is_said, f"its text does not have the number {part.printed}, which is printed"))
+        return self
+
+
+class SourceBook(Record):
+    """The source documents and their statements, in the order of the file.
+
+    ``file`` is its name for messages, ``pack`` the name under which it ships, None for the default book and
+    for a file of the user's own, which ``is_own`` says; what a file says of these is not heeded.
+    """
+
+    # The file's tables are called by their singular names and by no others.
+    model_config = ConfigDict(populate_by_name=False)
+
+    sources: tuple[SourceRecord, ...] = Field(alias="source", default=())
+    statements: tuple[StatementEntry, ...] = Field(alias="statement", default=())
+    file: str = ""
+    pack: str | None = None
+    is_own: bool = False
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        documents = [source.id for source in self.sources]
+        ids = [entry.id for entry in self.statements]
+        for table, names in (("source", documents), ("statement", ids)):
+            twice = next((name for name in names if names.count(name) > 1), "")
+            refuse((bool(twice), f"two {table}s have the id {twice}; give each its own"))
+        for entry in self.statements:
+            missing = f"statement {entry.id} is of the source {entry.source}; add a [[source]] of this id"
+            refuse((entry.source not in documents, missing))
+        return self
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The ids of the claims that decide something in it; computed parts need none."""
+        ids = (part.claim for entry in self.statements for part in entry.parts)
+        return tuple(dict.fromkeys(claim for claim in ids if claim is not None))
+
+    def refuse_unknown_claims(self, known: Collection[str]) -> None:
+        """Refuse a book in which a part is decided by a claim that does not exist.
+
+        Raises:
+            SourcesError: a claim's id is not among those ``known``.
+        """
+        for place, part in self.parts():
+            if part.claim is not None and part.claim not in known:
+                what = unknown("claim", part.claim, known, "`sdpa-verify list` shows them all")
+                raise SourcesError(f"{place}: there is {what}")
+
+    def parts(self) -> Iterator[tuple[str, PartEntry]]:
+        """Yield all parts, each with where it stands."""
+        for entry in self.statements:
+            for number, part in enumerate(entry.parts, 1):
+                yield f"{self.file}statement {entry.id}, part {number}", part
+
+
+def packs() -> dict[str, Path]:
+    """Return the files of statements that ship with the tool besides the default file, by their names."""
+    return {path.stem: path for path in sorted((shipped_folder("data") / "packs").glob("*.toml"))}
+
+
+def read_sources(path: Path | None = None) -> SourceBook:
+    """Return the sources and statements of a file, of the pack so named, or by default of the shipped file.
+
+    A file of that name goes before a pack.
+
+    Raises:
+        SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
+    """
+    given, pack = path, None if path is None or path.exists() else packs().get(str(path))
+    path = pack or path or shipped_folder("data") / "sources.toml"
+    try:
+        data: Any = tomllib.loads(read_text(path, _SOURCES))
+        book = SourceBook.model_validate(data)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SourcesError(f"{path}: is not TOML: {one_line(str(error))}; correct it there") from error
+    except ValidationError as error:
+        # A misspelt key is both unknown and missing: the key that stands there says more.
+        first = min(error.errors(), key=lambda mistake: mistake["type"] == "missing")
+        problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
+        # The keys that lead there in words, such as "statement v4, part 2, claim".
+        words: list[str] = []
+        for step in first["loc"]:
+            if isinstance(step, int):
+                data = data[step]
+                words[-1] += f" {data.get('id', step + 1) if isinstance(data, dict) else step + 1}"
+            else:
+                data = data.get(step) if isinstance(data, dict) else None
+                words.append(step)
+        where = ", ".join(words)
+        raise SourcesError(one_line(f"{path}: {where}{': ' if where else ''}{problem}")) from error
+    known = {"file": f"{path}: ", "pack": pack and pack.stem, "is_own": given is not None and pack is None}
+    return book.model_copy(update=known)
+
+
+# --- outcomes ---
 
 _ABOUT = ", which is about {}: less than one unit of its last digit away"
 
