@@ -45,6 +45,15 @@ Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
 # Nothing waits inside: while the workers draw for one claim, the others are taken further.
 
 
+class _Needed(NamedTuple):
+    """A chunk that is needed, of the cell at this place; its key in the store, and its random components."""
+
+    place: int
+    chunk: Chunk
+    row: bytes | None
+    draws: int
+
+
 class Schedule:
     """Settles claims.
 
@@ -65,8 +74,6 @@ class Schedule:
         self._works, self._executor, self._store, self._mapped = works, executor, store, mapped
         self._on_progress, self._task_s = on_progress, task_s
         self._waiting: deque[tuple[Steps, int, Task]] = deque()
-        self._sent: dict[Future[Any], tuple[Steps, int]] = {}
-        self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._settled: deque[SettledClaim] = deque()
         self.drawn = self.wanted = 0
 
@@ -76,20 +83,39 @@ class Schedule:
         Raises:
             VerifyError: a setting is impossible, a claim is broken, or a worker has ended.
         """
+        sent: dict[Future[Any], tuple[Steps, int]] = {}
+        done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         # Each claim asks for its first task at once; which is done when does not matter to any result.
         for work in self._works:
             self._advance(self._steps(work))
         try:
-            while self._waiting or self._sent or self._settled:
+            while self._waiting or sent or self._settled:
                 # Where tasks are done at once, each is taken in before the next is sent.
-                while self._waiting and len(self._sent) < _MOST_SENT and self._done.empty():
-                    self._send(*self._waiting.popleft())
-                if self._sent:
-                    self._receive(self._done.get())
+                while self._waiting and len(sent) < _MOST_SENT and done.empty():
+                    steps, number, task = self._waiting.popleft()
+                    work = task[1][0]
+                    if work.claim.made is not None:
+                        self._advance(steps, (number, evaluate(work, "", (), math.inf, self._mapped)))
+                        continue
+                    future = self._executor.submit(perform, versions(), pickle.dumps(task))
+                    sent[future] = steps, number
+                    future.add_done_callback(done.put)
+                if sent:
+                    future = done.get()
+                    steps, number = sent.pop(future)
+                    try:
+                        result = future.result()
+                    except VerifyError:
+                        raise
+                    except Exception as error:
+                        after = "run it again" + (": it goes on from the cache" if self._store else "")
+                        lost = f"a task was lost with its worker ({described(error)}); {after}"
+                        raise VerifyError(lost) from error
+                    self._advance(steps, (number, result))
                 while self._settled:
                     yield self._settled.popleft()
         finally:
-            for future in self._sent:
+            for future in sent:
                 future.cancel()
 
     def _steps(self, work: Work) -> Steps:
@@ -124,38 +150,46 @@ class Schedule:
         self, work: Work, asked: Sequence[CellToDraw], draw_s: float, spent_s: dict[str, float]
     ) -> Generator[list[Task], tuple[int, Any], tuple[Drawn, ...]]:
         """Have the chunks drawn that cells need and the store lacks; a random component takes ``draw_s``."""
-        # Of each cell, the chunks that came ahead of their turn, by their first batches.
-        cells, ahead = list(asked), [dict[int, tuple[Chunk, Sums]]() for _ in asked]
-        # First what the store has; the rest is divided into tasks, in the order of cells and chunks.
-        groups: list[list[tuple[int, Chunk, int]]] = []
-        seconds = math.inf
+        needed: list[_Needed] = []
         for place, cell in enumerate(asked):
             for chunk in cell.missing(work):
-                if content := self._stored(_chunk_key(work, cell, chunk)):
-                    ahead[place][chunk.first] = chunk, Sums.from_bytes(content)
-                    continue
+                # It is stored from its beginning to where it stops so far.
+                number = chunk.first // cell.chunk_batches
+                row = key("chunk", work.claim, chunk.seed, cell.id, cell.pickled.hex(), number, chunk.stop)
                 draws = (chunk.stop - chunk.first) * cell.batch_draws
-                self._report(wanted=draws)
-                # About a second's in a task.
-                if seconds >= self._task_s:
-                    groups.append([])
-                    seconds = 0.0
-                groups[-1].append((place, chunk, draws))
-                seconds += draws * draw_s
-        tasks: list[Task] = [
-            (draw, (work, [(asked[place].pickled, chunk) for place, chunk, _ in group])) for group in groups
-        ]
+                needed.append(_Needed(place, chunk, row, draws))
+        # What the store lacks is divided into tasks of about a second.
+        sums: dict[int, Sums] = {}
+        groups: list[list[int]] = []
+        seconds = math.inf
+        for number, each in enumerate(needed):
+            if content := self._stored(each.row):
+                sums[number] = Sums.from_bytes(content)
+                continue
+            if seconds >= self._task_s:
+                groups.append([])
+                seconds = 0.0
+            groups[-1].append(number)
+            seconds += each.draws * draw_s
+            self._report(wanted=each.draws)
+        tasks: list[Task] = []
+        for group in groups:
+            chunks = [(asked[needed[number].place].pickled, needed[number].chunk) for number in group]
+            tasks.append((draw, (work, chunks)))
         # All tasks go out with the first yield; then each result is taken in as it comes.
         for _ in groups:
-            number, (parts, drawing_s) = yield tasks
+            done, (parts, drawing_s) = yield tasks
             tasks = []
             spent_s["simulation"] += drawing_s
-            for (place, chunk, draws), sums in zip(groups[number], parts, strict=True):
-                self._keep(_chunk_key(work, asked[place], chunk), sums.to_bytes())
-                ahead[place][chunk.first] = chunk, sums
-                cells[place] = _in_turn(cells[place], ahead[place])
-                self._report(drawn=draws)
-        return tuple(_in_turn(*both).drawn for both in zip(cells, ahead, strict=True))
+            for number, part in zip(groups[done], parts, strict=True):
+                self._keep(needed[number].row, part.to_bytes())
+                sums[number] = part
+                self._report(drawn=needed[number].draws)
+        # Added in the order of chunks, so that the totals are the same whoever came first.
+        cells = list(asked)
+        for number, each in enumerate(needed):
+            cells[each.place] = cells[each.place].then(each.chunk, sums[number])
+        return tuple(cell.drawn for cell in cells)
 
     def _advance(self, steps: Steps, done: tuple[int, Any] | None = None) -> None:
         """Take a claim further by the result of a task; None is the beginning."""
@@ -164,28 +198,6 @@ class Schedule:
             self._waiting.extend((steps, number, task) for number, task in enumerate(tasks))
         except StopIteration as end:
             self._settled.append(end.value)
-
-    def _send(self, steps: Steps, number: int, task: Task) -> None:
-        """Send a task to the executor; a task of a claim made in this process is done here and now."""
-        work = task[1][0]
-        if work.claim.made is not None:
-            self._advance(steps, (number, evaluate(work, "", (), math.inf, self._mapped)))
-            return
-        future = self._executor.submit(perform, versions(), pickle.dumps(task))
-        self._sent[future] = steps, number
-        future.add_done_callback(self._done.put)
-
-    def _receive(self, future: Future[Any]) -> None:
-        """Take in the result of a task; where it failed, or its worker ended, the run ends with it."""
-        steps, number = self._sent.pop(future)
-        try:
-            result = future.result()
-        except VerifyError:
-            raise
-        except Exception as error:
-            after = "run it again" + (": it goes on from the cache" if self._store else "")
-            raise VerifyError(f"a task was lost with its worker ({described(error)}); {after}") from error
-        self._advance(steps, (number, result))
 
     def _report(self, drawn: int = 0, wanted: int = 0) -> None:
         self.drawn += drawn
@@ -198,16 +210,3 @@ class Schedule:
     def _keep(self, row: bytes | None, content: bytes) -> None:
         if self._store and row:
             self._store.put(row, content)
-
-
-def _in_turn(cell: CellToDraw, ahead: dict[int, tuple[Chunk, Sums]]) -> CellToDraw:
-    """Return a cell with those of its chunks added whose turn it is; so sums are the same in any order."""
-    while cell.drawn.batches in ahead:
-        cell = cell.then(*ahead.pop(cell.drawn.batches))
-    return cell
-
-
-def _chunk_key(work: Work, cell: CellToDraw, chunk: Chunk) -> bytes | None:
-    """Return the key of the sums of a chunk, from its beginning to where it stops so far."""
-    place = chunk.first // cell.chunk_batches, chunk.stop
-    return key("chunk", work.claim, chunk.seed, cell.id, cell.pickled.hex(), *place)
