@@ -76,8 +76,6 @@ def compute(text: str, dimension: int | None = None) -> Computed:
     words = text if dimension is None else f"{text} at d_k = {dimension}"
     # The claim goes by the words: whoever follows its link reads how such a value is derived.
     claim = "softmax-saturation" if "softmax" in text else "worked-dot-products"
-    if "entropy" in text or "H(" in text:
-        claim = "attention-entropy"
     return Computed(float(value), words, "score-variance" if is_mean else claim)
 
 
