@@ -19,7 +19,7 @@ CHECKS = {
     f"variance-d{size}": check(f"variance-d{size}", size + 0.5, float(size), error=0.1, cell={"d_k": size})
     for size in reversed(SIZES)
 }
-FINDINGS = Findings(CHECKS | {"slope": check("slope", 1.0, 1.0)}, {}, {})
+FINDINGS = Findings(CHECKS | {"slope": check("slope", 1.0, 1.0)}, {})
 
 
 def derive() -> Chain:
@@ -215,7 +215,7 @@ def test_an_axis_is_a_setting_that_is_a_number(over: str, message: str) -> None:
     """Another is refused with those that there are."""
     of = {"variance-d64": check("variance-d64", 64.5, 64.0, cell={"d_k": 64, "law": "normal"})}
     with pytest.raises(ClaimError, match=message):
-        figures.plot(replace(PLOT, over=Symbol(over)), Findings(of, {}, {}), "title")
+        figures.plot(replace(PLOT, over=Symbol(over)), Findings(of, {}), "title")
 
 
 def test_words_stand_in_for_a_figure() -> None:

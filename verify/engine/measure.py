@@ -243,11 +243,9 @@ def measure(
         pending = [check for check in pending if checks[check.id].verdict is Verdict.UNDECIDED]
         if not pending:
             break
-    cells = {cell.id: cell for cell in cells_of(comparisons)}
     findings = Findings(
         checks={check.id: checks[check.id] for check in experiment.checks},
-        cells=cells,
-        samples={name: samples.sample(cell) for name, cell in cells.items()},
+        samples={cell.id: samples.sample(cell) for cell in cells_of(comparisons)},
     )
     named = [(control, control.comparison.id) for control in experiment.controls]
     return findings, tuple(control_record(control, checks[name], measured[name]) for control, name in named)

@@ -19,7 +19,7 @@ from sympy import Basic, Symbol, sqrt
 from verify.errors import ClaimError, nearest, unknown
 from verify.evidence import SLUG, USER, Assumption, Check, Fact, Figure, Reference
 from verify.files.names import shipped_table
-from verify.montecarlo.blocks import Cell, Sample
+from verify.montecarlo.blocks import Sample
 from verify.montecarlo.experiment import Comparison, Experiment, Prediction
 from verify.spec import figures as drawing
 from verify.spec.checks import Fit, Item, Plot
@@ -32,10 +32,9 @@ from verify.text.numbers import estimate, exact, supported
 
 @dataclass(frozen=True)
 class Findings:
-    """The material of a claim's figures: its finished checks, its cells and their samples, by id."""
+    """The material of a claim's figures: its finished checks, and the samples of its cells, by id."""
 
     checks: Mapping[str, Check]
-    cells: Mapping[str, Cell]
     samples: Mapping[str, Sample]
 
     def matching(self, *patterns: str) -> tuple[Check, ...]:
