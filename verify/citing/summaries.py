@@ -44,11 +44,6 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     return _xml(suites, record.run.elapsed_s)
 
 
-def refused_junit(name: str, message: str) -> bytes:
-    """Return the XML of a run that was refused: one failing case, of the input that is at fault."""
-    return _xml([(name, f"user.{name}", [("input", "failure", message)])], 0.0)
-
-
 def _asked(record: RunRecord) -> list[Statement]:
     """Return the statements that a run was asked for: of a run of few claims, those that these decide."""
     is_whole = not record.run.claims or record.run.own_sources or record.run.pack is not None

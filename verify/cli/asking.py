@@ -77,13 +77,14 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
     """
     from rich.console import Console
 
-    from verify.cli.verifying import processes, refuse_loss
+    from verify.cli.verifying import refuse_loss
+    from verify.executors.workers import using
     from verify.files.names import RUN
     from verify.files.writing import check_writable
     from verify.symbolic.grammar import QuestionError
 
     try:
-        with processes(workers) as pool:
+        with using(workers) as pool:
             from verify.engine.asking import NAME
             from verify.engine.asking import ask as answer_to
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -119,26 +118,18 @@ def width_of(stream: TextIO | None = None) -> int | None:
 
 
 def fitted(text: str, width: int | None, hang: int = 4) -> str:
-    """Return text whose lines are broken between words.
+    """Return text whose lines are broken between words; the rest of a line is set in by ``hang`` more.
 
-    The rest of a line hangs below its second column, if that leaves room, else it is set in by ``hang`` more,
-    and columns are two spaces apart. A longer word, such as a key, a path or a digest, is never broken, so
-    that it can be copied.
+    A longer word, such as a key, a path or a digest, is never broken, so that it can be copied.
     """
     if width is None:
         return text
     lines = []
     for line in text.split("\n"):
-        start = indent = len(line) - len(line.lstrip())
-        # A column ends where two spaces or more stand after a word.
-        column = re.match(r" *\S+(?: \S+)*  +", line)
-        if column and 2 * column.end() <= width:
-            start = column.end()
-        hanging = start if start > indent else indent + hang
-        wrapper = textwrap.TextWrapper(width, line[:start], " " * hanging)
+        indent = len(line) - len(line.lstrip())
+        wrapper = textwrap.TextWrapper(width, " " * indent, " " * (indent + hang))
         wrapper.break_long_words = wrapper.break_on_hyphens = False
-        rest = re.sub("  +", "  ", line[start:].strip())
-        lines.append(wrapper.fill(rest) if len(line) > width else line)
+        lines.append(wrapper.fill(line.strip()) if len(line) > width else line)
     return "\n".join(lines)
 
 

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
     from verify.symbolic.chains import Derivation
 
-_GRADES = {
-    "proved": "Proved",
-    "derived": "Derived",
-    "derived-citing": "Derived, citing",
-    "failed": "FAILED",
-    "measured": "Measured only",
-}
-
 
 @click.command(name="list")
 @click.argument("words", nargs=-1, metavar="[WORD]...")
@@ -131,7 +123,8 @@ def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
         blocks.append(f"Measured numbers in these words are of the reference run: {origin(shipped())}.")
     blocks += derivation_text(derivation, width, [assumption.text for assumption in claim.assumptions])
     status, reason = standing(derivation, claim.id)
-    blocks.append(f"{_GRADES[status]}: {reason}")
+    grade = "FAILED" if status is Proof.FAILED else status.replace("-", ", ").capitalize()
+    blocks.append(f"{grade}: {reason}")
     if status is Proof.PROVED:
         blocks.append(theorem_of(claim.id, derivation))
     if facts:

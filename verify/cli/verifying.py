@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from verify.cli.console import (
     together,
     workers_option,
 )
-from verify.errors import ClaimError, OutputError, SourcesError
+from verify.errors import OutputError
 from verify.files.names import EDITIONS, RUN
 
 if TYPE_CHECKING:
@@ -79,9 +78,10 @@ def report(out: Path, edition: str, **options: Any) -> int:
     verified, which `sdpa-verify list` names. The exit status is that of `run`, or 4 if a page could not be
     made.
     """
+    from verify.executors.workers import using
     from verify.report.cache import usable_caches
 
-    with usable_caches(), processes(options.pop("workers")) as workers:
+    with usable_caches(), using(options.pop("workers")) as workers:
         names = RUN.evidence, RUN.page, RUN.sheet(edition)
         record = _verified(out, names, workers, **options)
         rendered(record, out, workers, record.run.phases_s, edition)
@@ -100,20 +100,14 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
     Without CLAIM, all claims of the catalogue are verified. The exit status is 0 if all are confirmed, or
     hold within the tolerance; 1 if something is refuted or a derivation fails; 3 if something is undecided.
     """
-    from verify.citing.summaries import refused_junit, to_junit, to_markdown
+    from verify.citing.summaries import to_junit, to_markdown
+    from verify.executors.workers import using
     from verify.files.writing import check_writable, write_together, write_whole
 
     forms = {path: form for path, form in ((junit, to_junit), (summary, to_markdown)) if path is not None}
     check_writable(*forms)
-    own = [path.stem for path in options["claim_files"]]
-    try:
-        with processes(options.pop("workers")) as workers:
-            record = _verified(out, (RUN.evidence,), workers, **options)
-    except (ClaimError, SourcesError) as error:
-        # A CI system shows a job without its XML as a job that tested nothing.
-        if junit is not None:
-            write_whole(junit, refused_junit(next(iter(own), "sdpa-verify"), str(error)))
-        raise
+    with using(options.pop("workers")) as workers:
+        record = _verified(out, (RUN.evidence,), workers, **options)
     results = out / RUN.evidence
     write_whole(results, record.to_json().encode())
     write_together({path: form(record) for path, form in forms.items()})
@@ -155,9 +149,10 @@ def reproduce(
     missing here.
     """
     from verify.evidence.load import load
+    from verify.executors.workers import using
 
     record = load(results)
-    with processes(workers) as pool:
+    with using(workers) as pool:
         from verify import api
         from verify.cli.progress import following
 
@@ -244,18 +239,6 @@ def refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> No
             f"{results}: has results of {which}, which this run leaves out; give another folder "
             "with --out, or --force to replace them"
         )
-
-
-@contextlib.contextmanager
-def processes(workers: int | None) -> Iterator[Workers]:
-    """Yield workers, which a run and its report share."""
-    from verify.executors.machine import keep_freed, processors
-    from verify.executors.workers import Workers
-
-    # This process draws as well where it works alone.
-    keep_freed()
-    with Workers(processors(workers)) as pool:
-        yield pool
 
 
 COMMANDS = (report, run, render, reproduce)

@@ -30,6 +30,8 @@ class Workers(Executor):
     def __init__(self, count: int) -> None:
         self.count = count
         self._pool: Any = None
+        # This process draws as well where it works alone.
+        keep_freed()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return the future result of ``function``.
