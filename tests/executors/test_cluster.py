@@ -17,8 +17,8 @@ from tests.tool import ROOT, begin, finish
 from verify import api
 from verify.errors import SettingsError
 from verify.evidence.load import load
-from verify.executors import cluster as module
-from verify.executors.cluster import connected
+from verify.executors import workers as module
+from verify.executors.workers import connected
 
 NAMES = ["variance-of-multiple", "sqrt-scaling-unique"]
 

@@ -179,7 +179,7 @@ def _verified(
 
     Whether ``files`` can be written to ``out`` is tried first.
     """
-    from verify.executors.cluster import connected
+    from verify.executors.workers import connected
 
     begun = time.perf_counter()
     from verify import api

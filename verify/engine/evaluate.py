@@ -11,8 +11,8 @@ import math
 import pickle
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
 from itertools import count
@@ -28,10 +28,11 @@ from verify.engine.store import code
 from verify.errors import SettingsError, VerifyError, claim_errors, described
 from verify.executors.machine import linear_algebra, one_blas_thread
 from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
+from verify.montecarlo.experiment import Experiment
 from verify.version import __version__
 
 
-@dataclass(frozen=True)
+@dataclass
 class CellToDraw:
     """A cell of which ``batches`` are needed, as a pickle that needs none of the claim's code to be sent.
 
@@ -61,9 +62,13 @@ class CellToDraw:
         claim, seed = work.claim.id, work.settings.seed
         return list(self.drawn.missing(claim, seed, self.batches, self.chunk_batches))
 
-    def then(self, chunk: Chunk, sums: Sums) -> "CellToDraw":
-        """Return this with the next chunk drawn."""
-        return replace(self, drawn=self.drawn.then(chunk, sums, self.chunk_batches))
+    def draws(self, chunk: Chunk) -> int:
+        """Return how many random components a chunk takes."""
+        return (chunk.stop - chunk.first) * self.batch_draws
+
+    def add(self, chunk: Chunk, sums: Sums) -> None:
+        """Add the next chunk's sums to what is drawn."""
+        self.drawn = self.drawn.then(chunk, sums, self.chunk_batches)
 
 
 Mapped = Callable[..., Iterable[Sums]]
@@ -73,7 +78,7 @@ Rounds = tuple[tuple[Drawn, ...], ...]
 """The draws for each of an evaluation's requests, in their order."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stretch:
     """The result of a call of ``evaluate``: the claim's record as JSON, or ``cells`` to be drawn first.
 
@@ -115,36 +120,43 @@ def evaluate(
         if prepared.experiment is None:
             stretch = Stretch(claim_record(prepared).model_dump_json(by_alias=True))
         else:
-            stretch = _measured(work, prepared, rounds, task_s, mapped)
+            stretch = _measured(work, prepared, prepared.experiment, rounds, task_s, mapped)
         if stretch.cells:
             _PREPARED[work] = prepared
-        spent_s = {"derivation": derived_at - begun, "simulation": time.process_time() - derived_at}
-        derivation_json = prepared.derivation.model_dump_json(by_alias=True)
-        return replace(stretch, derivation_json=derivation_json, spent_s=spent_s)
+        stretch.spent_s = {"derivation": derived_at - begun, "simulation": time.process_time() - derived_at}
+        stretch.derivation_json = prepared.derivation.model_dump_json(by_alias=True)
+        return stretch
 
 
-def _measured(work: Work, prepared: Prepared, rounds: Rounds, task_s: float, mapped: Mapped) -> Stretch:
+def _measured(
+    work: Work, prepared: Prepared, experiment: Experiment, rounds: Rounds, task_s: float, mapped: Mapped
+) -> Stretch:
     """Measure a claim as far as it can be by earlier draws and by those that are made here."""
-    assert prepared.experiment is not None  # noqa: S101 - a failed derivation is not measured
-    steps = measure(prepared.experiment, work.claim.id, work.settings)
+    steps = measure(experiment, work.claim.id, work.settings)
     drawn, draws = dict[str, Drawn](), 0
     try:
         requests = next(steps)
         for turn in count():
             # What was drawn before is sent again: the generator takes the same way to where it was.
             if turn == len(rounds):
-                before = [CellToDraw.of(request, drawn) for request in requests]
-                # Of processor time: on a busy machine, too, a second's work is done here.
-                begun = time.process_time()
-                cells = tuple(_drawn_here(work, before, requests, begun + task_s, mapped))
-                now = sum(
-                    (cell.drawn.batches - old.drawn.batches) * cell.batch_draws
-                    for cell, old in zip(cells, before, strict=True)
-                )
-                draws += now
+                cells = [CellToDraw.of(request, drawn) for request in requests]
+                # Of processor time: on a busy machine, too, a second's work is done here. It is a chunk at
+                # least, and all where a cell cannot be sent.
+                begun, before = time.process_time(), draws
+                until = begun + task_s if all(cell.pickled for cell in cells) else math.inf
+                for cell, request in zip(cells, requests, strict=True):
+                    is_late = draws > before and time.process_time() > until
+                    chunks = [] if is_late else cell.missing(work)
+                    for chunk, sums in zip(
+                        chunks, mapped(partial(draw_chunk, request.cell), chunks), strict=True
+                    ):
+                        cell.add(chunk, sums)
+                        draws += cell.draws(chunk)
+                        if time.process_time() > until:
+                            break
                 if any(cell.drawn.batches < cell.batches for cell in cells):
-                    draw_s = (time.process_time() - begun) / now
-                    return Stretch(cells=cells, rounds=rounds, draws=draws, draw_s=draw_s)
+                    draw_s = (time.process_time() - begun) / (draws - before)
+                    return Stretch(cells=tuple(cells), rounds=rounds, draws=draws, draw_s=draw_s)
                 rounds = (*rounds, tuple(cell.drawn for cell in cells))
             answer = rounds[turn]
             drawn |= {request.cell.id: cell for request, cell in zip(requests, answer, strict=True)}
@@ -153,23 +165,6 @@ def _measured(work: Work, prepared: Prepared, rounds: Rounds, task_s: float, map
         findings, controls = end.value
     record = claim_record(prepared, findings, controls, work.settings.tolerance)
     return Stretch(record.model_dump_json(by_alias=True), draws=draws)
-
-
-def _drawn_here(
-    work: Work, cells: Sequence[CellToDraw], requests: Sequence[Request], until: float, mapped: Mapped
-) -> Iterator[CellToDraw]:
-    """Yield cells with their draws until that time, at least a chunk; all, where a cell cannot be sent."""
-    if not all(cell.pickled for cell in cells):
-        until = math.inf
-    is_late = False
-    for cell, request in zip(cells, requests, strict=True):
-        chunks = [] if is_late else cell.missing(work)
-        for chunk, sums in zip(chunks, mapped(partial(draw_chunk, request.cell), chunks), strict=True):
-            cell = cell.then(chunk, sums)  # noqa: PLW2901
-            is_late = time.process_time() > until
-            if is_late:
-                break
-        yield cell
 
 
 def draw(work: Work, chunks: Sequence[tuple[bytes, Chunk]]) -> tuple[tuple[Sums, ...], float]:

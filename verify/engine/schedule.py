@@ -46,12 +46,11 @@ Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
 
 
 class _Needed(NamedTuple):
-    """A chunk that is needed, of the cell at this place; its key in the store, and its random components."""
+    """A chunk of a cell that is needed, and its key in the store."""
 
-    place: int
+    cell: CellToDraw
     chunk: Chunk
     row: bytes | None
-    draws: int
 
 
 class Schedule:
@@ -151,13 +150,12 @@ class Schedule:
     ) -> Generator[list[Task], tuple[int, Any], tuple[Drawn, ...]]:
         """Have the chunks drawn that cells need and the store lacks; a random component takes ``draw_s``."""
         needed: list[_Needed] = []
-        for place, cell in enumerate(asked):
+        for cell in asked:
             for chunk in cell.missing(work):
                 # It is stored from its beginning to where it stops so far.
                 number = chunk.first // cell.chunk_batches
                 row = key("chunk", work.claim, chunk.seed, cell.id, cell.pickled.hex(), number, chunk.stop)
-                draws = (chunk.stop - chunk.first) * cell.batch_draws
-                needed.append(_Needed(place, chunk, row, draws))
+                needed.append(_Needed(cell, chunk, row))
         # What the store lacks is divided into tasks of about a second.
         sums: dict[int, Sums] = {}
         groups: list[list[int]] = []
@@ -170,11 +168,12 @@ class Schedule:
                 groups.append([])
                 seconds = 0.0
             groups[-1].append(number)
-            seconds += each.draws * draw_s
-            self._report(wanted=each.draws)
+            draws = each.cell.draws(each.chunk)
+            seconds += draws * draw_s
+            self._report(wanted=draws)
         tasks: list[Task] = []
         for group in groups:
-            chunks = [(asked[needed[number].place].pickled, needed[number].chunk) for number in group]
+            chunks = [(needed[number].cell.pickled, needed[number].chunk) for number in group]
             tasks.append((draw, (work, chunks)))
         # All tasks go out with the first yield; then each result is taken in as it comes.
         for _ in groups:
@@ -182,14 +181,14 @@ class Schedule:
             tasks = []
             spent_s["simulation"] += drawing_s
             for number, part in zip(groups[done], parts, strict=True):
-                self._keep(needed[number].row, part.to_bytes())
+                cell, chunk, row = needed[number]
+                self._keep(row, part.to_bytes())
                 sums[number] = part
-                self._report(drawn=needed[number].draws)
+                self._report(drawn=cell.draws(chunk))
         # Added in the order of chunks, so that the totals are the same whoever came first.
-        cells = list(asked)
         for number, each in enumerate(needed):
-            cells[each.place] = cells[each.place].then(each.chunk, sums[number])
-        return tuple(cell.drawn for cell in cells)
+            each.cell.add(each.chunk, sums[number])
+        return tuple(cell.drawn for cell in asked)
 
     def _advance(self, steps: Steps, done: tuple[int, Any] | None = None) -> None:
         """Take a claim further by the result of a task; None is the beginning."""

@@ -1,10 +1,12 @@
-"""Worker processes: an executor that starts with its first task, and ends at once."""
+"""Executors: processes, which start with the first task and end at once, and workers of a Dask cluster."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
@@ -16,8 +18,11 @@ from multiprocessing import resource_tracker
 from types import ModuleType
 from typing import Any
 
-from verify.errors import VerifyError
+from verify.errors import SettingsError, VerifyError
 from verify.executors.machine import keep_freed, processors
+
+_JOIN_S = 15  # seconds to wait for a scheduler, and for its first worker
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^\s/]+:\d{1,5}")
 
 
 class Workers(Executor):
@@ -157,3 +162,45 @@ def _begin() -> None:
 
     threading.Thread(target=end_with_parent, daemon=True).start()
     keep_freed()
+
+
+# --- a cluster ---
+
+
+@contextlib.contextmanager
+def connected(address: str | None) -> Iterator[Executor | None]:
+    """Yield the Dask cluster with a scheduler at this address as an executor; None without an address.
+
+    The task of a lost worker is done again by another worker.
+
+    Raises:
+        SettingsError: Dask is not installed, or no worker can be reached there.
+    """
+    if address is None:
+        yield None
+        return
+    # Dask would look for a scheduler there first, and for long.
+    if not _ADDRESS.fullmatch(address):
+        raise SettingsError(f"--cluster {address or repr(address)}: is not an address; give HOST:PORT")
+    try:
+        import distributed  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise SettingsError(
+            f"--cluster {address}: needs Dask; install it with `pip install '.[dask]'` in the clone"
+        ) from error
+    # Failures of a cluster are reported here in one line, so its own log is silent.
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        # Dask prints a table of its packages' versions; those that matter are compared with each task.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
+            client = distributed.Client(address, timeout=_JOIN_S, set_as_default=False)
+            client.wait_for_workers(1, timeout=_JOIN_S)
+    except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
+        raise SettingsError(
+            f"--cluster {address}: no worker can be reached ({' '.join(str(error).split())}); "
+            "start `dask scheduler` and `dask worker`"
+        ) from error
+    with client:
+        yield client.get_executor(pure=False)
