@@ -1,11 +1,9 @@
 """Every check is refuted under a planted fault."""
 
-import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE, experiment
-from tests.faults.planted import everywhere, first_faults, refuted, refuted_under
-from verify.montecarlo import compiling, operations
+from tests.faults.planted import first_faults, refuted, refuted_under
 
 QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
 """Claims that take a second or less."""
@@ -31,12 +29,3 @@ def test_without_a_fault_nothing_is_refuted() -> None:
     checks = [check.id for check in experiment(name).checks]
     assert refuted_under("components 10% larger", name, checks) != set()
     assert refuted(name, checks) == set()
-
-
-def test_a_fault_is_planted_under_every_name() -> None:
-    """Modules that import a function have a name of their own for it."""
-    right = operations.softmax
-    with pytest.MonkeyPatch.context() as patch:
-        everywhere(patch, right, np.zeros_like)
-        assert vars(compiling)["softmax"] is operations.softmax is np.zeros_like
-    assert vars(compiling)["softmax"] is operations.softmax is right

@@ -1,4 +1,4 @@
-"""What a claim measures, weighted fits whose intervals hold, and the shape of blocks."""
+"""Weighted fits, and their intervals, which hold."""
 
 import math
 from collections.abc import Iterable
@@ -11,9 +11,8 @@ from scipy import stats
 
 from tests.montecarlo.samples import at_least
 from tests.strategies import FALSE_ALARM, examples, floats, measured
-from verify.montecarlo.estimands import MIN_BLOCKS, Measured
+from verify.montecarlo.estimands import Measured
 from verify.montecarlo.experiment import Model, Target, WeightedFit, ordinary
-from verify.montecarlo.shapes import SIDES, best_side, block_cost
 
 X = (1.0, 2.0, 3.0, 8.0, 64.0, 100.0, 512.0, 1000.0, 1024.0)
 BY_SIZE = tuple(x**-2 for x in X)
@@ -111,15 +110,3 @@ def test_a_misfit_covers_the_truth(bend: float) -> None:
         low, high = fit.measure("misfit", points(values, sigma), 0.05).interval
         covered += low <= distance * (1 + 1e-9) + 1e-9 and distance <= high * (1 + 0.02) + 1e-9
     assert at_least(covered, 200, 0.95)
-
-
-@examples(60)
-@given(st.integers(1, 4096), floats(1e-3, 0.2))
-def test_one_of_the_sides_and_always_the_same(d: int, tolerance: float) -> None:
-    """The choice is one of the sides offered, and no other costs less for the blocks it needs."""
-    variance = {m: (4 * d / m + (2 * d**2 + 2 * d) / m**2) / d**2 for m in SIDES}
-    side = best_side(d, variance.__getitem__, tolerance)
-    assert side in SIDES
-    assert side == best_side(d, variance.__getitem__, tolerance)
-    costs = {m: max(MIN_BLOCKS, 36 * variance[m] / tolerance**2) * block_cost(d, m) for m in SIDES}
-    assert costs[side] <= min(costs.values()) * (1 + 1e-9)

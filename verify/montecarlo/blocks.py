@@ -2,8 +2,8 @@
 
 A cell draws blocks and reduces each to a small vector of means. Blocks are drawn in batches, each
 with its own stream, and batches in chunks (``Chunk``), the unit of work; of a chunk, power sums are stored.
-Beside the sums over all blocks stand those over a fixed number of groups, whose scatter shows errors that
-moments estimated from the same blocks cannot.
+Beside the sums over all blocks stand those over a fixed number of groups, whose means give an interval where
+blocks are too skewed for the usual one.
 
 Sums are added inside a chunk, in the order of its batches, then in the order of the chunks. So they are the
 same to the last bit whichever worker draws which chunk, when, and however often a sample is enlarged.

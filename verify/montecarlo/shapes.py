@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -102,7 +102,7 @@ def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.E
     return expected(E(x.expand()), laws, short=False)
 
 
-SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256)
+_SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256)
 
 _MULTIPLY_ADD = 0.02  # time of one multiply-add of a matrix product, in units of drawing one component
 # Time that a block costs whatever its size, in the same unit; it counts only for the smallest.
@@ -118,15 +118,7 @@ _PER_SCORE = 0.8
 _DEVIATIONS = 6.0
 
 
-def block_cost(d: int, side: int) -> float:
-    """Return the time of one side×side block of d-dimensional scores, in components drawn."""
-    # As `moments_of_scores` takes them: by the smaller of Gram matrices and scores, then once over these.
-    product = 2 * side * d * d if d < side else side * side * d
-    work = 2 * side * d + _MULTIPLY_ADD * product + 0.2 * min(d, side) ** 2 + _PER_BLOCK
-    return work if 2 * side * d <= _CACHE else 2 * work
-
-
-def best_queries(keys: int, d: int) -> int:
+def _best_queries(keys: int, d: int) -> int:
     """Return how many queries should share their ``keys`` keys where each row counts by itself.
 
     m rows take m + keys vectors to draw, and m·keys scores. They share the keys, by whose lengths and angles
@@ -139,18 +131,21 @@ def best_queries(keys: int, d: int) -> int:
     return min(_MOST_QUERIES, _MANY * keys, max(1, best))
 
 
-def best_side(d: int, relative_variance: Callable[[int], float], tolerance: float) -> int:
-    """Return the side that reaches a relative half-width ``tolerance`` in the least time.
+def _best_side(d: int, variance: BlockVariance, tolerance: float) -> int:
+    """Return the side of blocks that reach a relative half-width ``tolerance`` in the least time.
 
-    ``relative_variance(side)`` is the variance of one block's estimate over its squared mean. The
-    constants only steer the time; the choice depends on nothing measured on the machine.
+    The constants only steer the time; the choice depends on nothing measured on the machine.
     """
 
     def total(side: int) -> float:
-        blocks = max(MIN_BLOCKS, relative_variance(side) * (_DEVIATIONS / tolerance) ** 2)
-        return blocks * block_cost(d, side)
+        # As `moments_of_scores` takes them: by the smaller of Gram matrices and scores, then once over these.
+        product = 2 * side * d * d if d < side else side * side * d
+        work = 2 * side * d + _MULTIPLY_ADD * product + 0.2 * min(d, side) ** 2 + _PER_BLOCK
+        relative = variance.of(side, side, relative=True)
+        blocks = max(MIN_BLOCKS, relative * (_DEVIATIONS / tolerance) ** 2)
+        return blocks * (work if 2 * side * d <= _CACHE else 2 * work)
 
-    return min(SIDES, key=total)
+    return min(_SIDES, key=total)
 
 
 _ROW_NUMBERS = 1 << 12  # scores of a block of independent rows, in at most 64 rows and at least 8
@@ -179,7 +174,7 @@ def lengths_of(
         # All pairs of a block count, so queries and keys are as many.
         dimension = lengths.get(d, 1)
         variance = _variance_of_score(laws.get(q, NORMAL), laws.get(k, NORMAL), dimension)
-        side = best_side(dimension, lambda side: variance.of(side, side, relative=True), tolerance)
+        side = _best_side(dimension, variance, tolerance)
         side = max(side, *(len(free_indices(x)) for x in expressions))
         if not all(map(_is_of_squares, expressions)):
             side = min(side, _MOST_SIDE)
@@ -190,7 +185,7 @@ def lengths_of(
         # A row counts by itself: so many queries as share their keys best, or independent rows.
         keys = lengths[n]
         rows = 2 * max(4, min(32, _ROW_NUMBERS // (2 * keys)))
-        lengths[m] = best_queries(keys, lengths[d]) if q in laws and d in lengths else rows
+        lengths[m] = _best_queries(keys, lengths[d]) if q in laws and d in lengths else rows
     elif m in missing:
         lengths[m] = 64
     return lengths, missing
