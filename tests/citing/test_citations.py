@@ -94,8 +94,10 @@ def test_a_citation_says_of_its_own_number_what_it_is() -> None:
     """Measured or computed, against what is derived or not, with error, level, tolerance and sample size."""
     assert CITED.judged == f"Measured, compared with a derived prediction: {CHECK.verdict}"
     result = CITED.result.replace("\N{NO-BREAK SPACE}", " ")
-    pattern = r" ± .* \(standard error\), simultaneous interval \[.*\] at level 1.*95% interval \[.*n = "
-    assert re.search(rf"{pattern}.*tolerance ±1% of the prediction", result)
+    pattern = (
+        r"standard error .*, simultaneous interval \[.*\], level 1.*, 95% interval \[.*\], n = .* blocks;"
+    )
+    assert re.search(rf"{pattern} predicted .*, tolerance ±1% of the prediction", result)
     for origin, words in (
         ("set", "Measured, compared with a threshold set in advance, which nothing derives: "),
         ("computed", "Measured, compared with a threshold computed from what is derived: "),
@@ -133,8 +135,8 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
     assert refuted.key == "decoder-layers-0-self-attn.scale"
     assert refuted.url == f"{address}/audit.html#decoder-layers-0-self-attn"
     assert refuted.judged == "Finding refuted"
-    interval = "simultaneous interval from 0.3535 to 0.3536 at level 1 − 1×10⁻⁶"
-    result = f"0.3536; {interval}; asked for at least 0.99 and at most 1.01"
+    interval = "simultaneous interval [0.3535, 0.3536], level 1 − 1×10⁻⁶"
+    result = f"{interval}; asked for at least 0.99 and at most 1.01"
     text = FORMS["text"](refuted).replace("\N{NO-BREAK SPACE}", " ")
     assert f"{result}. Finding refuted. Audit of 2026-11-21, digest " in text
     assert ". 2 layers audited. Most serious judgement refuted. Audit" in FORMS["text"](wholes[0])

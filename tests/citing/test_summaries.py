@@ -65,7 +65,7 @@ def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
     assert (suite.attrib["failures"], suite.attrib["errors"]) == ("3", "1")
     messages = [child.attrib["message"] for case in suite.iter("testcase") for child in case]
     assert messages[0] == failed["reason"]
-    assert f"predicted {refuted.prediction:g}" in messages[1]
+    assert f"prediction {refuted.prediction:g}" in messages[1]
     assert messages[3] == f"the negative control was not rejected: {standing.what}"
 
 

@@ -10,8 +10,8 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata
 from urllib.parse import quote
 
-from verify.citing.values import AUDIT, RUN, SOURCE, Evidence, Part, Subject, check_texts, record_digest
-from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Proof, RunRecord, Statement, words
+from verify.citing.values import AUDIT, RUN, SOURCE, Evidence, Part, Subject, record_digest, texts_of
+from verify.evidence import ClaimRecord, ControlRecord, Fact, Proof, RunRecord, Statement, words
 from verify.evidence.audits import AuditRecord, Finding
 from verify.evidence.claims import USER
 from verify.evidence.load import creation, names, origin
@@ -57,10 +57,9 @@ def cite(
     """
     key, anchor, label, title, statement, judged = _of_whole(record, subject)
     what = result = ""
-    if isinstance(part, Check) and isinstance(subject, ClaimRecord):
-        what, result, judged = _of_check(part, subject.derivation.status)
-    elif part:
-        what, result, judged = _of_part(part)
+    if part:
+        status = subject.derivation.status if isinstance(subject, ClaimRecord) else None
+        what, result, judged = _of_part(part, status)
     key = f"{key}.{part.id}" if part else key
     digest = subject.digest if isinstance(subject, ClaimRecord) else record_digest(record)
     # A site has a page for each claim and statement; a report has a place.
@@ -106,60 +105,51 @@ def _of_whole(record: Evidence, subject: Subject) -> tuple[str, str, str, str, s
     return subject.id, subject.id, f"layer {subject.id}", title, statement, judged
 
 
-def _of_part(part: Part) -> tuple[str, str, str]:
-    """Return which quantity a number is of, the number with what it is compared with, and its judgement."""
+# What is said of a number besides it, by the parts of its key.
+_SAID = {
+    ":error": "standard error {}",
+    ":interval": "simultaneous interval {}",
+    ":level": "level {}",
+    ":interval95": "95% interval {}",
+    ":draws": "n = {}",
+    ":blocks": "{} blocks",
+}
+
+
+def _of_part(part: Part, status: Proof | None) -> tuple[str, str, str]:
+    """Return which quantity a number is of, the number with all that is said of it, and what became of it."""
+    said = {name: text for name, (text, _) in texts_of(part).items()}
+    result = said.get(":estimate", said.get(":value", ""))
+    result = ", ".join([result, *(form.format(said[name]) for name, form in _SAID.items() if name in said)])
     match part:
+        case Fact():
+            return part.what, result, "Computed, not measured"
         case Finding():
-            estimate, _, low, high = words.figures(part)
             sides = zip(("at least", "at most"), part.band or (), strict=False)
             wanted = " and ".join(f"{side} {numbers.exact(end, 4)}" for side, end in sides if end is not None)
-            interval = f"simultaneous interval from {low} to {high} at level {numbers.level(part.level)}"
-            texts = [estimate, interval * bool(low or high), f"asked for {wanted}" * bool(wanted)]
+            result += f"; asked for {wanted}" * bool(wanted)
             what = ", ".join(filter(None, [part.quantity, part.of_heads]))
-            return what, "; ".join(filter(None, texts)), f"Finding {words.badge(part.judgement).word}"
-        case ControlRecord():
-            # A control has no standard error of its own; its interval shows which digits are significant.
-            error = (part.interval[1] - part.interval[0]) / 10
-            shown = numbers.estimate(part.estimate, error, part.interval)
-            interval = f", simultaneous interval {shown.interval}" if part.blocks else ""
-            result = f"{shown.value}{shown.times}{interval}; predicted {words.predicted(part, error)}"
-            judged = f"Negative control, {words.control_badge(part.verdict).word}"
-            return f"negative control, {part.what}", result, judged
-        case Fact():
-            return part.what, numbers.exact(part.value), "Computed, not measured"
-    raise TypeError(f"a {type(part).__name__} is cited with its claim")
-
-
-def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
-    """Return the same of a check, with error, intervals, level, sample size and tolerance."""
-    what, where = check.quantity, words.cell_text(check.cell)
-    if check.method == "fit" and {"points", "from", "to"} <= check.cell.keys():
-        points, low, high = (numbers.setting(check.cell[name]) for name in ("points", "from", "to"))
+            return what, result, f"Finding {words.badge(part.judgement).word}"
+    relation = "" if part.relation == "=" else f"{part.relation}{numbers.GAP}"
+    result += f"; predicted {relation}{said[':prediction']}"
+    if isinstance(part, ControlRecord):
+        judged = f"Negative control, {words.control_badge(part.verdict).word}"
+        return f"negative control, {part.what}", result, judged
+    what, where = part.quantity, words.cell_text(part.cell)
+    if part.method == "fit" and {"points", "from", "to"} <= part.cell.keys():
+        points, low, high = (numbers.setting(part.cell[name]) for name in ("points", "from", "to"))
         what += f", fitted through {points} points from {low} to {high}"
     elif where:
         what += f" at {where}"
-    shown = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    result = shown.with_error
-    if check.blocks:
-        level = numbers.level(check.level)
-        result += f" (standard error), simultaneous interval {shown.interval} at level {level}"
-        match check_texts(check).get(":interval95"):
-            case (alone, _):
-                result += f", 95% interval {alone}"
-        result += f", n = {numbers.count(check.draws)} in {numbers.count(check.blocks)} blocks"
-    wanted = words.predicted(check, check.standard_error)
-    result += f"; predicted {wanted}, tolerance {plain(words.tolerance_text(check, with_kind=False))}"
-    of = "prediction" if check.relation == "=" else "bound"
+    result += f", tolerance {plain(words.tolerance_text(part, with_kind=False))}"
+    of = "prediction" if part.relation == "=" else "bound"
     against = {
-        Proof.MEASURED: f"a {of} that nothing derives",
-        Proof.FAILED: f"a {of} whose derivation failed",
-    }.get(status) or {
-        "derived": f"a derived {of}",
+        "derived": f"a {of} that nothing derives" if status is Proof.MEASURED else f"a derived {of}",
         "computed": "a threshold computed from what is derived",
         "set": "a threshold set in advance, which nothing derives",
-    }[check.origin]
-    how = "Measured" if check.blocks else "Computed"
-    return what, result, f"{how}, compared with {against}: {words.badge(check.verdict).word}"
+    }[part.origin]
+    how = "Measured" if part.blocks else "Computed"
+    return what, result, f"{how}, compared with {against}: {words.badge(part.verdict).word}"
 
 
 def place_on_site(key: str) -> str:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree as ET
 
+from verify.citing.values import Part, texts_of
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
-from verify.evidence.words import badge, figures, tallies
-from verify.text import numbers
+from verify.evidence.words import badge, tallies
 from verify.text.escapes import for_markdown, for_xml, prose_for_markdown
 from verify.text.latex import plain
 
@@ -73,16 +73,20 @@ def _xml(suites: Iterable[tuple[str, str, Iterable[Case]]], elapsed: float) -> b
     return body + b"\n"
 
 
+def _numbers(part: Part) -> str:
+    """Return a number with its interval and prediction, as far as there are such."""
+    said = texts_of(part)
+    names = [name for name in ("estimate", "interval", "prediction") if f":{name}" in said]
+    return ", ".join(f"{name} {said[f':{name}'][0]}" for name in names)
+
+
 def _audit_cases(layer: LayerRecord) -> Iterator[Case]:
     for finding in layer.findings:
         if finding.decides:
             problem = {Judgement.REFUTED: "failure", Judgement.UNDECIDED: "error"}.get(finding.judgement, "")
-            value = ""
-            if finding.estimate is not None:
-                estimate, _, low, high = figures(finding)
-                value = f"estimate {estimate}" + (f", interval [{low}, {high}]" if low or high else "")
             fix = f"fix: {finding.fix}" if finding.fix else ""
-            yield finding.id, problem, "; ".join(filter(None, [value, finding.reason, finding.cause, fix]))
+            says = [_numbers(finding), finding.reason, finding.cause, fix]
+            yield finding.id, problem, "; ".join(filter(None, says))
 
 
 def _cases(claim: ClaimRecord) -> Iterator[Case]:
@@ -90,10 +94,7 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
     yield "derivation", "failure" if derivation.status is Proof.FAILED else "", derivation.reason
     for check in claim.checks:
         problem = {Verdict.REFUTED: "failure", Verdict.UNDECIDED: "error"}.get(check.verdict, "")
-        shown = numbers.estimate(check.estimate, check.standard_error, check.interval)
-        predicted = numbers.beside(check.prediction, check.standard_error)
-        text = f"estimate {shown.value}{shown.times}, interval {shown.interval}, predicted {predicted}"
-        yield check.id, problem, "; ".join(filter(None, [text, check.reason]))
+        yield check.id, problem, "; ".join(filter(None, [_numbers(check), check.reason]))
     for control in claim.controls:
         problem = "" if control.verdict is Verdict.REFUTED else "failure"
         yield f"control {control.id}", problem, f"the negative control was not rejected: {control.what}"

@@ -104,21 +104,11 @@ Texts = dict[str, Text | str | int]
 def values_of(record: Evidence) -> Iterator[Value]:
     """Yield a record's values."""
     for key, anchor, subject, part, doubt in _keys(record):
-        for name, given in _texts(part or subject).items():
-            figures: tuple[ExactNumber, ...] = ()
-            match given:
-                case int():
-                    text, count = numbers.count(given), Decimal(given)
-                    figures = (ExactNumber(count, printed=count),)
-                case str():
-                    text = given
-                case _:
-                    text, figures = given
+        for name, (text, figures) in texts_of(part or subject).items():
             # What says that something is wrong may be quoted of what is.
             says_so = name in {":verdict", ":judgement", ":cause", ":fix"}
             says_so |= isinstance(part, Finding) and not name and not figures
-            if text:
-                yield Value(f"{key}{name}", text, figures, anchor, subject, part, "" if says_so else doubt)
+            yield Value(f"{key}{name}", text, figures, anchor, subject, part, "" if says_so else doubt)
 
 
 def _keys(record: Evidence) -> Iterator[tuple[str, str, Subject, Part | None, str]]:
@@ -144,32 +134,38 @@ def _keys(record: Evidence) -> Iterator[tuple[str, str, Subject, Part | None, st
         yield f"{SOURCE}.{statement.id}", f"statement-{statement.id}", statement, None, ""
 
 
-def _texts(named: Subject | Part) -> Texts:
+def texts_of(named: Subject | Part) -> dict[str, Text]:
     """Return the texts of what a key names, by what the keys of its parts end with."""
-    texts: Texts = {}
+    given: Texts = {}
     match named:
         case RunRecord() | AuditRecord():
-            return _whole_texts(named)
+            given = _whole_texts(named)
         case Check() | ControlRecord():
-            return check_texts(named)
+            given = _check_texts(named)
         case Finding():
-            return _finding_texts(named)
+            given = _finding_texts(named)
         case Fact(value=value):
-            texts |= dict.fromkeys(("", ":value"), _number(value, numbers.exact(value)))
+            given |= dict.fromkeys(("", ":value"), _number(value, numbers.exact(value)))
         case Statement():
-            texts |= dict.fromkeys(("", ":outcome"), named.outcome.value.replace("-", " "))
-            texts |= {":printed": plain(named.printed or ""), ":computed": plain(named.computed or "")}
+            given |= dict.fromkeys(("", ":outcome"), named.outcome.value.replace("-", " "))
+            given |= {":printed": plain(named.printed or ""), ":computed": plain(named.computed or "")}
         case ClaimRecord(derivation=derivation):
-            texts |= dict.fromkeys(("", ":verdict"), named.verdict.value)
-            texts |= {":title": plain(named.title), ":result": derivation.result}
-            texts |= {":proof": derivation.status.value.replace("-", " "), ":digest": named.digest}
-            texts |= {":checks": len(named.checks), ":controls": len(named.controls)}
+            given |= dict.fromkeys(("", ":verdict"), named.verdict.value)
+            given |= {":title": plain(named.title), ":result": derivation.result}
+            given |= {":proof": derivation.status.value.replace("-", " "), ":digest": named.digest}
+            given |= {":checks": len(named.checks), ":controls": len(named.controls)}
         case LayerRecord(intention=intended):
-            texts |= dict.fromkeys(("", ":judgement"), words.most_serious(named.findings).value)
-            texts |= {":name": named.name, ":intended": intended.expression}
-            texts[":scale"] = _number(intended.value, numbers.exact(intended.value))
-            texts |= {":heads": named.heads, ":key-heads": named.key_heads, ":d-k": named.d_k}
-            texts[":sequences"] = named.sequences
+            given |= dict.fromkeys(("", ":judgement"), words.most_serious(named.findings).value)
+            given |= {":name": named.name, ":intended": intended.expression}
+            given[":scale"] = _number(intended.value, numbers.exact(intended.value))
+            given |= {":heads": named.heads, ":key-heads": named.key_heads, ":d-k": named.d_k}
+            given[":sequences"] = named.sequences
+    texts: dict[str, Text] = {}
+    for name, text in given.items():
+        if isinstance(text, int):
+            texts[name] = numbers.count(text), (ExactNumber(Decimal(text), printed=Decimal(text)),)
+        elif text:
+            texts[name] = (text, ()) if isinstance(text, str) else text
     return texts
 
 
@@ -226,7 +222,7 @@ def _whole_texts(record: Evidence) -> Texts:
     }
 
 
-def check_texts(check: Check | ControlRecord) -> Texts:
+def _check_texts(check: Check | ControlRecord) -> Texts:
     """Return the texts of a check or a control: estimate, intervals, error, level, sample size."""
     # A control has no standard error of its own; its interval says how far digits mean anything.
     low, high = check.interval
