@@ -126,11 +126,10 @@ CLAIM = Claim(
     "and a loss {loss} whose gradients at the outputs are {u}: {values}, {probabilities}, {scores}, {main} "
     "and {keys}, where {dS} is the gradient at a score. What one query sends to all values together "
     "satisfies {bound}; for the gradients of queries and keys there is no such bound.",
-    meaning="Scores reach the gradients in two ways. Values receive the upstream gradient in shares given by "
-    "the probabilities: more of it to one key when attention is sharp, but never more in all. Queries and "
-    "keys receive it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
-    "themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the mean square "
-    "than a spread one, up to the bound.",
+    meaning="Values receive the upstream gradient in shares given by the probabilities: more of it to one "
+    "key when attention is sharp, but never more in all. Queries and keys receive it through the softmax's "
+    "Jacobian, multiplied by the scale and by the keys or queries themselves, which nothing bounds. A sharp "
+    "row thus gives the values larger gradients in the mean square than a spread one, up to the bound.",
     assumptions=assume(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
         drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",

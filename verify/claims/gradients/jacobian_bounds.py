@@ -147,7 +147,6 @@ CLAIM = Claim(
     "{one-ahead-n3-none:prediction}, {one-ahead-n3-most:prediction} and {one-ahead-n3-far:prediction}.",
     meaning="A row transmits gradient only if its largest weight is near neither zero nor one: a row that is "
     "spread over very many keys blocks it as much as a saturated one. So making scores smaller does not "
-    "always let more gradient through: some spread is needed. Some row attains each bound. The bounds "
-    "concern one row; what reaches queries and keys is multiplied by these, and by the scale.",
+    "always let more gradient through: some spread is needed. Some row attains each bound.",
     references=cite("storn1997"),
 )

@@ -92,8 +92,7 @@ CLAIM = Claim(
     "{norm:end}.",
     meaning="All gradients to queries and keys pass through this matrix. It vanishes when one weight is 1: a "
     "saturated row transmits no gradient. It is not a list of logistic slopes, for raising one score lowers "
-    "all other weights; and moving all scores alike changes nothing, so what counts is their differences, "
-    "not their size.",
+    "all other weights.",
     assumptions=assume(finite_scores="The scores are finite; a masked key counts as no key."),
     references=cite("bridle1990"),
 )

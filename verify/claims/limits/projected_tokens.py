@@ -72,7 +72,6 @@ CLAIM = Claim(
     "uniform law on either side of zero up to one over the root of {D}.",
     meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
     "in the variance of scaled scores from {linear-default-variance} to {he-variance}, from a softmax that "
-    "starts almost even to one that is already sharp. Changing the initialisation changes the temperature of "
-    "attention.",
+    "starts almost even to one that is already sharp.",
     references=cite("glorot2010", "he2015"),
 )

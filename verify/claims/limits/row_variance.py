@@ -54,6 +54,5 @@ CLAIM = Claim(
     "{uniform-row-d64:prediction}, out of a total of {total-variance}.",
     meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the variance "
     "that comes from the keys' mean does nothing. For centred keys both variances agree. With positive "
-    "components, such as those of many demonstrations, the total variance overstates what the softmax "
-    "responds to: there by 75%.",
+    "components the total variance overstates what the softmax responds to: there by 75%.",
 )

@@ -80,11 +80,10 @@ CLAIM = Claim(
     "about one half. The keys' weight changes with a score at the rate {slope:end}, {x} being its "
     "exponential.",
     meaning="A head with a sink can attend to nothing in particular, which softmax alone cannot: its weights "
-    "sum to one. The order of the keys and the ratios of their weights stay. What is new is that moving all "
-    "scores alike now has an effect, so gradients reach the level of a row's scores too; they are largest "
-    "where sink and keys have half each. To keep its share, a sink must be higher in a longer text, by the "
-    "logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each head; "
-    "that of a token kept as a sink depends on the query.",
+    "sum to one. Moving all scores alike now has an effect, so gradients reach the level of a row's scores "
+    "too; they are largest where sink and keys have half each. To keep its share, a sink must be higher in a "
+    "longer text, by the logarithm of the lengths’ ratio. Here its score is one number, as a model may learn "
+    "it for each head; that of a token kept as a sink depends on the query.",
     symbols={"added": exp(b)},
     references=cite("openai2025", "xiao2024"),
 )

@@ -78,8 +78,7 @@ CLAIM = Claim(
     "high entropy are left unchanged: equal weights over {even-keys:3} keys or more, and standard normal "
     "scores over more than about {normal-keys:3}. At the measured mean entropy of such rows, the polynomial "
     "is {factor-n256:estimate.3} for {factor-n256:n} keys, {factor-n512:estimate.3} for {factor-n512:n} and "
-    "{factor-n1024:estimate.3} for {factor-n1024:n}, where one takes its place. For {factor-n1024:n} equal "
-    "weights it would be {even-n1024:3}.",
+    "{factor-n1024:estimate.3} for {factor-n1024:n}, where one takes its place.",
     headline="factor-n1024",
     references=cite("velickovic2025"),
 )

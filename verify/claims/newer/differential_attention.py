@@ -108,7 +108,6 @@ CLAIM = Claim(
     "the standard deviation relative to the mean. With scores correlated at {noise-n2-r9:r}, the variance "
     "falls to {noise-n2-r9:prediction.3} of its value for two keys, to {many:estimate.3} as measured for "
     "{many:n}, and to {many-keys:4} if weights are correlated like exponentials, as they are for very many "
-    "keys. Any gain has to come from training, which can make the two maps differ where it matters; random "
-    "maps show none of it.",
+    "keys. Any gain has to come from training: random maps show none of it.",
     references=cite("ye2025"),
 )

@@ -101,10 +101,9 @@ CLAIM = Claim(
     "score is subtracted. In bfloat16, the mean of sequential sums of uniform terms is "
     "{kept-n1024:estimate.3%} of the mean of the exact ones over {kept-n1024:n} keys and "
     "{kept-n4096:estimate.3%} over {kept-n4096:n}, while that of pairwise sums is {pairs-n4096:estimate.4%}. "
-    "(These are ratios of means; the mean of a ratio differs slightly.) For softmax denominators at standard "
-    "normal scores they are {softmax-n1024:estimate.2%} and {softmax-n4096:estimate.2%}: these stall long "
-    "before the bound, because their terms are small. Weights would then sum to more than one. This is why "
-    "programs sum in single precision.",
+    "For softmax denominators at standard normal scores they are {softmax-n1024:estimate.2%} and "
+    "{softmax-n4096:estimate.2%}: these stall long before the bound, because their terms are small. This is "
+    "why programs sum in single precision.",
     assumptions=assume(nearest="Sums are rounded to the nearest number, ties to even, and none overflows."),
     headline="bfloat16-ones",
     symbols={"both": b + h},

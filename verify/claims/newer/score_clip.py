@@ -78,7 +78,6 @@ CLAIM = Claim(
     "distributed inputs that is so in half of the draws in which any score is beyond the level in size, "
     "above or below: with 4 queries and 4 keys in {below-t8:d_k} dimensions, in {below-t4:estimate.2%} of "
     "all draws at a level of {below-t4:tau}, in {below-t8:estimate.2%} at {below-t8:tau} and in "
-    "{below-t12:estimate.2%} at {below-t12:tau}. This does softmax no harm, since such keys get little "
-    "weight; in a low-precision format they may still overflow.",
+    "{below-t12:estimate.2%} at {below-t12:tau}.",
     references=cite("kimi2025"),
 )

@@ -84,7 +84,6 @@ CLAIM = Claim(
     "standard normal scores the sum is {sum-n2:prediction.3} on average for two keys, {sum-n64:prediction.3} "
     "for {sum-n64:n}, and {limit-sone:4} for very many; at half that standard deviation it is "
     "{limit-shalf:4}, at twice it {limit-stwo:4}. That the sum of a row tends to this share, by the law of "
-    "large numbers, is measured only. A row whose scores are all zero is zero over zero, which the small "
-    "constant that programs add to the denominator turns into zero.",
+    "large numbers, is measured only. A row whose scores are all zero is zero over zero.",
     references=cite("zuhri2025"),
 )

@@ -96,7 +96,6 @@ CLAIM = Claim(
     "the inverse of {d_k}; beyond {ROOT_3} deviations it is larger. The distance to the normal law shrinks "
     "like this inverse, not like the usual inverse of {root_d}.",
     meaning="At the usual 64 dimensions a scaled score is normal for most purposes: the probability of lying "
-    "below any given value is off by about 0.002 at most, that of lying between two values by twice as much. "
-    "Formulas that take scores as normal are approximations of this quality, worse in few dimensions and, "
-    "relative to what is left there, in the far tails.",
+    "below any given value is off by about 0.002 at most. Formulas that take scores as normal are "
+    "approximations of this quality, worse in few dimensions and in the far tails.",
 )

@@ -106,6 +106,5 @@ CLAIM = Claim(
     "taken from their mean, is computed and measured: for standard normal components "
     "{normal-point-d2:prediction.3} in 2 dimensions and {normal-point-d100:prediction.3} in 100, for uniform "
     "ones between 0 and 1, {uniform-point-d3:prediction.2} in 3, {uniform-point-d100:prediction.3} in 100 "
-    "and {uniform-point-d1000:prediction.3} in 1000. Where components have a mean, the whole histogram moves "
-    "as well, in proportion to the dimension.",
+    "and {uniform-point-d1000:prediction.3} in 1000.",
 )

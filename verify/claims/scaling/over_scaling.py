@@ -24,6 +24,5 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     statement="For independent components with mean 0 and variance 1, {main}.",
     meaning="Scores divided by {d_k} concentrate around 0 as the dimension grows, and softmax over them "
-    "approaches an even spread over all keys. (Where queries and keys are aligned rather than independent, "
-    "the mean of the score grows like {d_k} itself, and this scale has its use.)",
+    "approaches an even spread over all keys.",
 )

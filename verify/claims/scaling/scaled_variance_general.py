@@ -41,6 +41,5 @@ CLAIM = Claim(
     "every {d_k}; for centred components that is {centred:end}.",
     meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have "
     "variance 1 rests on components of variance 1: layer normalisation or initialisation must provide them. "
-    "With standard deviations of 2 and 3 the variance of scaled scores is {centred-variance-d64:prediction}, "
-    "enough for the softmax to put most of its weight on a few keys.",
+    "With standard deviations of 2 and 3 the variance of scaled scores is {centred-variance-d64:prediction}.",
 )

@@ -54,8 +54,7 @@ CLAIM = Claim(
     "the mean entropy, it spreads over at least {least-spread:3} of them in any dimension and at any length; "
     "with many keys, over hardly more. It is not true of each row: the longer its query, the sharper the "
     "row, and of those over {rows-below-n64-d4:n} keys in {rows-below-n64-d4:d_k} dimensions "
-    "{rows-below-n64-d4:estimate.2%} lose more than half a nat. Any further sharpness on average is learnt, "
-    "not given by the initialisation.",
+    "{rows-below-n64-d4:estimate.2%} lose more than half a nat.",
     symbols={"half_sigma": sigma / 2, "half_square": sigma**2 / 2},
     references=cite("stein1981"),
 )

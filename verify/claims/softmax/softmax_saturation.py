@@ -70,6 +70,5 @@ CLAIM = Claim(
     "{raw-two-keys-d1:prediction.3} in one dimension to {settles:3}: both are integrated numerically. With "
     "16 keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
     "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "
-    "{scaled-many-keys-d256:prediction.2}. How soon depends on the number of keys; the claim on "
-    "concentration says when.",
+    "{scaled-many-keys-d256:prediction.2}.",
 )

@@ -52,6 +52,5 @@ CLAIM = Claim(
     "{softmax-1-10-second:4} for {softmax-1-10:scores}; {softmax-14-10-first:3} and {softmax-14-10-second:2} "
     "for {softmax-14-10:scores}; {softmax-7-5-first:3} and {softmax-7-5-second:3} for {softmax-7-5:scores}.",
     meaning="A gap of 4 leaves one key less than 1/50 of the weight; halving both scores halves the gap and "
-    "gives it more than 6 times as much. The examples are small enough to check with a pocket calculator, "
-    "and one of the printed figures turns out to be wrong.",
+    "gives it more than 6 times as much. One of the printed figures turns out to be wrong.",
 )
