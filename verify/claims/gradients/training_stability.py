@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from verify.spec import NORMAL, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivative, E, Expr
-from verify.spec import Family, Index, Indicator, Items, Named, S, Sum, Symbol, Threshold, Wrong, algebra
-from verify.spec import assume, d, derivative, e, m, n, sqrt, symbols
+from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
+from verify.spec import Derivative, E, Expr, Family, Index, Indicator, Items, Named, S, Sum, Symbol, Threshold
+from verify.spec import Wrong, algebra, assume, d, derivative, e, m, moments, n, q, sqrt, symbols
 from verify.spec.arrays import Array, Draws, gradients, largest_difference, probabilities, stream
 
 c, eta, nu = symbols("c eta nu", positive=True)
@@ -37,6 +37,10 @@ def derive() -> Chains:
     paired, title = c * Sum(w[e, h] * x[f, h], (h, 1, d)), "The scores, and with them the loss, are the same"
     scores = Chain(paired, name="scores", title=title, defines="what one pair of entries adds to a score")
     yield scores.then(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra)
+    mean = Chain(E(paired**2), name="start", title="Before training: its mean square")
+    yield mean.then(
+        c**2 * d, "entries are independent, with mean square 1", moments({w: STANDARD[q], x: STANDARD[q]})
+    )
     by_weight = Derivative(paired.xreplace({h: Index("u")}), w[e, h])
     by_pair, one_key, of_smaller = (Sum(slope[e, f] * of, (f, 1, D)) for of in (by_weight, x[f, h], of_keys))
     chain_rule = "chain rule: the scores depend on such pairs alone, which are linear in each weight"
@@ -110,17 +114,16 @@ def training(draws: Draws, rng: np.random.Generator) -> dict[str, Array]:
 def rescaled_gap(of_rates: float) -> float:
     """Return the largest difference of loss between training at 1/√d and unscaled from smaller weights."""
     # A few steps of five seeds at moderate rates, before rounding could be amplified.
-    rng, size, rates = stream(0, "training-stability", "rescaled", 0), 24, np.array([0.25, 1.0, 4.0])
-    drawn = (NORMAL.draw(rng, (5, 1, WIDTH, size)) / WIDTH**0.5 for _ in range(2))
-    start, scale = [np.repeat(part, len(rates), axis=1) for part in drawn], size**-0.5
+    rng, rates, scale = stream(0, "training-stability", "rescaled", 0), np.array([0.25, 1.0, 4.0]), 24**-0.5
+    start = [np.repeat(NORMAL.draw(rng, (5, 1, WIDTH, 24)) / WIDTH**0.5, 3, axis=1) for _ in range(2)]
     tokens = NORMAL.draw(rng, (5, 30, KEYS, WIDTH))
     asked = np.repeat(tokens, COPIES, axis=-2) + NOISE * NORMAL.draw(rng, (5, 30, KEYS * COPIES, WIDTH))
-    at_scale = losses(start, tokens, asked, np.full(len(rates), scale), rates)
+    at_scale = losses(start, tokens, asked, np.full(3, scale), rates)
     smaller = [scale**0.5 * part for part in start]
     return largest_difference(at_scale, losses(smaller, tokens, asked, np.ones(3), of_rates * rates))
 
 
-def experiment(tolerance: float) -> Items:
+def experiment(derived: Derivation, tolerance: float) -> Items:
     def share(column: str) -> Expr:
         return E(Indicator(Column(training, column)))
 
@@ -151,6 +154,12 @@ def experiment(tolerance: float) -> Items:
         says = f"one rate serves all scales: {words} succeeds at that of the other"
         yield version(f"{name}-at-others-rate", others, seeds, at_least=nearly_all, says=says)
     yield trains("root-succeeds", share(f"{ROOT}, {OWN[ROOT]}: success"), seeds, at_least=nearly_all)
+    yield Check(
+        "first-scores",
+        derived["start"],
+        {d: DIMENSION, c: DIMENSION**-0.5, D: WIDTH},
+        laws={w: NORMAL, x: NORMAL},
+    )
     what = r"largest difference of loss from the unscaled run of smaller weights, rates over $\sqrt{d_k}$"
     run = {"d_k": 24, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
     name, given, near = "same-as-rescaled-start", (24**-0.5,), Allowance(1e-9)

@@ -1,7 +1,7 @@
 """Sharing keys among heads leaves the variance of every head's scores unchanged."""
 
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Cov, Derivation, Items, Line
-from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
+from verify.spec import Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
 
 # The correlation of squared scores of two heads: with one key, and with a key each.
 SHARED, OWN = (Cov(score**2, score_of(b, key) ** 2) / Var(score**2) for key in (j, l))
@@ -37,9 +37,6 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("independent", of="squares-d1", equals=0, says="scores of two heads are independent")
     says = "heads with keys of their own go together as much"
     yield Wrong("own-keys", OWN, {d: 1}, equals=correlation.end, tolerance=near, says=says)
-    words = "correlation of squared scores"
-    title = "What sharing keys does to heads fades as the dimension grows"
-    yield Plot("together", "squares-d*", d, title, y=words, curves={"derived": correlation.end})
 
 
 CLAIM = Claim(

@@ -3,8 +3,8 @@
 import numpy as np
 
 from verify.spec import ROUNDING, STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Law
-from verify.spec import Plot, Rational, S, Symbol, Wrong, a, algebra, cite, d, exp, j, moments, n, over_keys
-from verify.spec import s, score, sigma, sqrt, tanh
+from verify.spec import Rational, S, Symbol, Wrong, a, algebra, cite, d, exp, j, moments, n, over_keys, s
+from verify.spec import score, sigma, sqrt, tanh
 from verify.spec.arrays import softmax
 
 SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}  # the slopes of the first and the third of eight heads
@@ -49,10 +49,6 @@ def experiment(derived: Derivation) -> Items:
     says = "the slope enters once, not squared"
     yield Wrong("slope-once", of="row-m0125-n64", equals=scaled.end.subs(m, sqrt(m)), says=says)
     yield Wrong("one-over-the-slope", of="reach", equals=S.Half, says="attention reaches {inverse} keys")
-    words, wrong = "variance within a row", {"wrong: scaling alone": S.One}
-    curves = {f"$m = {float(slope):g}$": scaled.end.subs(m, slope) for slope in SLOPES.values()}
-    title = "The bias, not the scale, sets the variance of long rows"
-    yield Plot("rows", ("row-m05-n*", "row-m0125-n*"), n, title, y=words, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -3,8 +3,8 @@
 import numpy as np
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, Dot, E
-from verify.spec import Gt, Integral, Items, Line, Plot, S, Sum, Symbol, Var, Wrong, a, at_most, by_density
-from verify.spec import cite, d, e, earlier, exp, gamma, i, integral, j, k, oo, pi, q, score, sqrt
+from verify.spec import Gt, Integral, Items, Line, S, Sum, Symbol, Var, Wrong, a, at_most, by_density, cite, d
+from verify.spec import e, earlier, exp, gamma, i, integral, j, k, oo, pi, q, score, sqrt
 from verify.spec.arrays import fixed_normals
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
 
@@ -72,9 +72,6 @@ def experiment(derived: Derivation) -> Items:
     says = "dividing by {root_d} leaves the variance of cosines as it is"
     yield Wrong("usual-scale", Var(COSINE / sqrt(d)), {d: 64}, equals=1 / d, says=says)
     yield Wrong("normal", of="kurtosis-d8", equals=3, says="a cosine has the kurtosis of a normal law")
-    words, curves = "variance of a score", {"cosine": cosine.end, "times the root": scaled.end}
-    wrong = {"wrong: divided by the root": 1 / d**2}
-    yield Plot("cosines", ("cosine-*", "scaled-*"), d, curves=curves, wrong=wrong, y=words)
 
 
 CLAIM = Claim(

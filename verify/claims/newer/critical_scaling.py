@@ -3,8 +3,8 @@
 import numpy as np
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Plot, Rational, S, Sum, Symbol
-from verify.spec import Wrong, algebra, cite, fact, j, n
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Rational, S, Sum, Symbol, Wrong
+from verify.spec import algebra, cite, fact, j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
@@ -44,12 +44,6 @@ def experiment(derived: Derivation) -> Items:
         what = f"weight on itself of one of {10**8} tokens of cosine {float(COSINES[name]):.3g}"
         yield fact(f"large-{name}", what, weight.subs({n: 10**8, rho: COSINES[name]}))
     yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES["c30"]))
-    labels = {rf"$\rho = {float(cosine):.2g}$": name for name, cosine in COSINES.items()}
-    checks = {label: f"own-n*-{name}" for label, name in labels.items()}
-    curves = {label: weight.subs(rho, COSINES[name]) for label, name in labels.items()}
-    plot = Plot.sharing(x="number of tokens {n}", y="weight on itself", span=(16, 1e6), linear="y")
-    title = "One factor keeps dissimilar tokens apart and lets similar ones merge"
-    yield plot("cosines", checks, n, title, curves=curves)
 
 
 CLAIM = Claim(

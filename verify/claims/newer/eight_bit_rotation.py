@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 from scipy.linalg import hadamard
 
-from verify.spec import NORMAL, ROUNDING, Chain, Chains, Check, Claim, Column, Computed, Distribution, E, Expr
-from verify.spec import Integral, Items, Matrix, Rational, Symbol, Threshold, Within, Wrong, a, algebra, cite
-from verify.spec import cos, d, d_v, fact, integral, j, k, m, n, q, sin, sqrt, symbols, v
+from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim, Column, Computed, Derivation
+from verify.spec import Distribution, E, Expr, Integral, Items, Matrix, Rational, Symbol, Threshold, Var
+from verify.spec import Within, Wrong, a, algebra, cite, cos, d, d_v, fact, integral, j, k, m, moments, n, q
+from verify.spec import sin, sqrt, symbols, v
 from verify.spec.arrays import Array, Draws, fixed_normals, largest_difference, rounded, softmax
 
 theta, e = symbols("theta e", real=True)
@@ -39,6 +40,8 @@ def derive() -> Chains:
         (turn * query).dot(turn * key), title="Two components of query and key, turned by an angle"
     )
     yield turned.then(query.dot(key), r"$\cos^2 + \sin^2 = 1$", algebra)
+    variance = Chain(Var(turned.start), name="variance", title="The variance of what they contribute")
+    yield variance.then(2, "not turned, a product of each has variance 1", moments(STANDARD))
     title, defines = "An error that is uniform within half a step $h$", "the mean squared error"
     chain = Chain(Integral(e**2 / h, (e, -h / 2, h / 2)), name="step", title=title, defines=defines)
     yield chain.then(h**2 / 12, "integrated", integral())
@@ -79,7 +82,7 @@ def eight_bits(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
     return columns
 
 
-def experiment() -> Items:
+def experiment(derived: Derivation) -> Items:
     def gain(column: str) -> Expr:
         unrotated, rotated = (E(sqrt(Column(eight_bits, f"{column}-{name}"))) for name in TURNS)
         return unrotated / rotated
@@ -95,6 +98,7 @@ def experiment() -> Items:
         ("outputs-e4m3-n256", gain("e4m3-outputs"), many, Rational(11, 10)),
     ):
         yield check(name, ratio, at, at_least=Threshold(least))
+    yield Check("turned", derived["variance"], {theta: 1, d: 2})
     what, vectors = "largest change of scores by a rotation of all components", fixed_normals(8, WIDTH)
     still, turned, longer = (
         scores_of(rows, rows[::-1]) for rows in (vectors, vectors @ TURN, vectors @ (1.001 * TURN))

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from verify.spec import NORMAL, ROUNDING, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
-from verify.spec import E, Items, Le, Line, Rational, Softmax, Sum, Symbol, Threshold, Wrong, a, algebra
-from verify.spec import at_most, cite, d_v, exp, j, log, m, n, over_keys, s, v
+from verify.spec import NORMAL, NORMAL_ROWS, ROUNDING, Allowance, Chain, Chains, Check, Claim, Column
+from verify.spec import Computed, Derivation, E, Items, Le, Line, Rational, Softmax, Sum, Symbol, Threshold
+from verify.spec import Wrong, a, algebra, at_most, cite, d_v, exp, j, log, m, moments, n, over_keys, s, v
 from verify.spec.arrays import Array, Draws, fixed_normals, in_single_precision, largest_difference, rounded
 from verify.spec.arrays import softmax
 
@@ -23,6 +23,8 @@ def derive() -> Chains:
     )
     same = Line(Softmax(s[a, j], j), "the exponential of the reference cancels", algebra)
     yield Chain(Softmax(s[a, j] - r, j), same, name="cancels", title="With any reference $r$")
+    mean = Chain(E(Softmax(s[a, j] - r, j)), name="mean", title="On average over normal scores")
+    yield mean.then(1 / n, "all keys are alike", moments(NORMAL_ROWS))
 
 
 def single_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array, Array, Array]:
@@ -68,6 +70,7 @@ def experiment(derived: Derivation) -> Items:
     what, both = "largest distance of one-pass weights from softmax", (weights, softmax(SCORES))
     same = Computed.sharing(settings={"t": 2}, allowance=ROUNDING)
     yield same("same-weights", what, largest_difference, both, equals=0)
+    yield Check("any-reference", derived["mean"], {n: KEYS, r: 3})
     of_rows = Check.sharing(laws={s: NORMAL, v: NORMAL}, shape={m: 16, d_v: 8})
     for spread in SPREADS:
         cost = E(Column(in_few_bits, f"lagging-{spread}")) / E(Column(in_few_bits, f"at-maximum-{spread}"))

@@ -1,8 +1,8 @@
 """The values have no part in the scores."""
 
 from verify.spec import EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Chain, Check, Claim, Cov, Derivation, Dot, E
-from verify.spec import Indicator, Items, Plot, Var, Within, Wrong, algebra, d, d_v, j, k, m, moments, n, q
-from verify.spec import score, v
+from verify.spec import Indicator, Items, Var, Within, Wrong, algebra, d, d_v, j, k, m, moments, n, q, score
+from verify.spec import v
 
 D, SIDE = 64, 32
 # The values' dimensions, and the law of their components in each.
@@ -46,8 +46,6 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("values-change-the-variance", of="variance-dv512", equals=d_v, says=says)
     says, of_keys = "the values come from the same projection as the keys", Cov(score**2, OF_KEY)
     yield Wrong("values-are-the-keys", of_keys, {d: D}, equals=0, tolerance=near, shape=shape, says=says)
-    curves = {"derived": of_long.end.subs(d, D)}
-    yield Plot("level", "variance-dv*", d_v, curves=curves, wrong={"wrong: the values’ dimension": d_v})
 
 
 CLAIM = Claim(

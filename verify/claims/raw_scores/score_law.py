@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from verify.spec import Chain, Check, Claim, Derivative, Figure, Findings, Items, LargestGap, Wrong, cite, d
-from verify.spec import derivative, earlier, figures as draw, lambdify, numerically, of_probability
+from verify.spec import Chain, Check, Claim, Derivative, Items, LargestGap, Wrong, cite, d, derivative
+from verify.spec import earlier, lambdify, numerically, of_probability
 from verify.spec.score_law import BELOW, DENSITY, MIXTURE, SHARE, below, distribution, x, z
 
 # Points of comparison are about a part in GRID of the probability apart.
@@ -56,21 +56,6 @@ def experiment(tolerance: float) -> Items:
         ("stretched", MOST, stretched, "scores of {cell:d_k} dimensions are larger by five tolerances"),
     ):
         yield Wrong(name, gap(size, law), {d: size}, says=says, **compared)
-
-
-def figures(findings: Findings) -> Figure:
-    layers, at = [], np.linspace(-3, 3, 121)
-    for size in (1, 4, MOST):
-        root, shares = np.sqrt(size), findings.samples[f"pairs-d{size}"].mean
-        edges = np.concatenate([-points_of(size)[::-1], [0], points_of(size)]) / root
-        wide = edges[5::8] - edges[1::8]  # four parts of the grid together, of every eight
-        function = lambdify(z, DENSITY.subs(d, size), "scipy")
-        curve = [root * float(function(max(abs(place), 1e-3) * root)) for place in at]
-        heights = (shares[5::8] - shares[1::8]) / wide
-        layers.append(draw.layer("points", "measured", edges[1::8] + wide / 2, heights, "measured"))
-        layers.append(draw.layer("line", f"$d_k = {size}$", at, curve, "truth"))
-    title = "Scores of few dimensions are sharply peaked, those of many nearly normal"
-    return draw.figure("densities", title, *layers, x="{scaled_score}", y="density", linear="xy")
 
 
 CLAIM = Claim(
