@@ -37,10 +37,8 @@ def derive() -> Chains:
     paired, title = c * Sum(w[e, h] * x[f, h], (h, 1, d)), "The scores, and with them the loss, are the same"
     scores = Chain(paired, name="scores", title=title, defines="what one pair of entries adds to a score")
     yield scores.then(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra)
-    mean = Chain(E(paired**2), name="start", title="Before training: its mean square")
-    yield mean.then(
-        c**2 * d, "entries are independent, with mean square 1", moments({w: STANDARD[q], x: STANDARD[q]})
-    )
+    mean, law = Chain(E(paired**2), name="start", title="Before training: its mean square"), STANDARD[q]
+    yield mean.then(c**2 * d, "entries are independent, of variance 1", moments({w: law, x: law}))
     by_weight = Derivative(paired.xreplace({h: Index("u")}), w[e, h])
     by_pair, one_key, of_smaller = (Sum(slope[e, f] * of, (f, 1, D)) for of in (by_weight, x[f, h], of_keys))
     chain_rule = "chain rule: the scores depend on such pairs alone, which are linear in each weight"
@@ -154,12 +152,8 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         says = f"one rate serves all scales: {words} succeeds at that of the other"
         yield version(f"{name}-at-others-rate", others, seeds, at_least=nearly_all, says=says)
     yield trains("root-succeeds", share(f"{ROOT}, {OWN[ROOT]}: success"), seeds, at_least=nearly_all)
-    yield Check(
-        "first-scores",
-        derived["start"],
-        {d: DIMENSION, c: DIMENSION**-0.5, D: WIDTH},
-        laws={w: NORMAL, x: NORMAL},
-    )
+    at = {**seeds, c: DIMENSION**-0.5, D: WIDTH}
+    yield Check("first-scores", derived["start"], at, laws={w: NORMAL, x: NORMAL})
     what = r"largest difference of loss from the unscaled run of smaller weights, rates over $\sqrt{d_k}$"
     run = {"d_k": 24, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
     name, given, near = "same-as-rescaled-start", (24**-0.5,), Allowance(1e-9)

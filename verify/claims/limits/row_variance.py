@@ -20,9 +20,7 @@ def derive() -> Chains:
         (pair, "the squares, less the products of two different keys", moments(GENERAL)),
         (result, of_components, moments(GENERAL)),
     )
-    title = "The total variance: within rows, and between the rows' own means"
-    defines = "the variance over all queries and keys"
-    yield Chain(Var(score), name="total", title=title, defines=defines).through(
+    yield Chain(Var(score), name="total", title="The total: within rows, and between them").through(
         (pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL)),
         (result + REST, of_components, moments(GENERAL)),
     )

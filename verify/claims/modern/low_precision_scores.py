@@ -29,21 +29,18 @@ def derive() -> Chains:
         (rise / (total + 2), "most at even odds, $x = 0$", at_most(apart), "≤"),
         (tanh(epsilon / 2), "by half the argument", algebra),
     )
-    title = "Log odds of a key, its score up by $ε$ and all others’, in $R$, down by $ε$"
-    odds, defines = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R), "how far log odds move"
-    yield Chain(odds, name="odds", title=title, defines=defines).then(2 * epsilon, "put together", algebra)
+    title = "How far log odds of a key move, its score up by $ε$ and all others’, in $R$, down by $ε$"
+    moved = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R)
+    yield Chain(moved, name="odds", title=title).then(2 * epsilon, "the others have one factor", algebra)
     half, above, share = SPACING / 2, t - 2**e, 1 / (1 + 2**b)
     move, rest = Min(half, above), half * Max(above - half, 0) + Max(half - above, 0) * 2**e
     largest = at_most(rest / (t * (2**e + half)), given=(Ge(t, 2**e),))
     title = "The move of a score $t$ from $2^e$ on, half the spacing of $b$-bit numbers at most, over it"
-    defines = "how far rounding moves a score, over the score"
-    yield Chain(move / t, name="half", title=title, defines=defines).through(
+    yield Chain(move / t, name="half", title=title).through(
         (half / (2**e + half), "most half a spacing above $2^e$, to which it moves", largest, "≤"),
         (share, "over the power of two", algebra),
     )
-    title = "Spacing of $b$-bit numbers from $2^{e + h}$ on"
-    defines = "the spacing of numbers $2^h$ times as large"
-    chain = Chain(SPACING.subs(e, e + h), name="shifted", title=title, defines=defines)
+    chain = Chain(SPACING.subs(e, e + h), name="shifted", title="The spacing from $2^{e + h}$ on")
     yield chain.then(2**h * SPACING, "so these numbers, and what is nearest, are scaled alike", algebra)
     scores = c * score
     square, most = (Rounded(scores, b) - scores) ** 2, share**2 * scores**2

@@ -6,7 +6,7 @@ from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Chains, Chec
 from verify.spec import Derivation, Derivative, E, Family, Given, Index, Items, Named, S, Softmax, Sum, Symbol
 from verify.spec import Within, Wrong, a, algebra, assume, d, d_v, derivative, e, j, k, l, log, m, moments, n
 from verify.spec import numbers, over_keys, q, s, simplify, v
-from verify.spec.arrays import Array, Draws, complex_step, fixed_normals, largest_difference, softmax
+from verify.spec.arrays import Array, Draws, fixed_normals, softmax
 
 # Keys and value dimensions of a row, the errors' standard deviation, and a scale to be recovered.
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
@@ -25,9 +25,7 @@ def derive() -> Chains:
     covariance = over_keys(p * s[a, j] * v[j, e]) - mean * output
     chain = Chain(Derivative(output, c), title="How the output follows the scale")
     yield chain.then(covariance, "the covariance of scores and values under the weights", derivative())
-    title = "The scale from two weights whose scores differ"
-    defines = "what two weights of a row say of its scale"
-    chain = Chain(log(p / other) / (s[a, j] - s[a, l]), name="inverse", title=title, defines=defines)
+    chain = Chain(log(p / other) / (s[a, j] - s[a, l]), name="inverse", title="The scale from two weights")
     yield chain.then(c, "the sum of all exponentials cancels", algebra)
     independent = r"errors are independent, with mean 0 and variance $\tau^2$"
     title = "The mean square of what least squares adds, to first order; $g_f$ is the slope of entry $f$"
@@ -63,9 +61,8 @@ def fits(draws: Draws, _: np.random.Generator) -> dict[str, Array]:
 
 
 def experiment(derived: Derivation) -> Items:
-    spread = derived["fitted"]
-    at, laws = {N: 4, tau: S.Half}, {g: numbers([1, "-1/2", 2, 3]), error: UNIFORM}
-    yield Check("first-order", spread, at, laws=laws)
+    spread, laws = derived["fitted"], {g: numbers([1, "-1/2", 2, 3]), error: UNIFORM}
+    yield Check("first-order", spread, {N: 4, tau: S.Half}, laws=laws)
     shape = {m: 1, n: KEYS, d_v: VALUES, T: 32}
     of_fits = Check.sharing(laws=dict.fromkeys((q, k, v, errors), NORMAL), shape=shape)
     bias, square = E(Column(fits, "deviation over its standard error")), E(Column(fits, "its square"))
@@ -74,21 +71,16 @@ def experiment(derived: Derivation) -> Items:
         yield of_fits(f"bias-d{size}", bias, {d: size}, equals=0, tolerance=near)
         yield of_fits(f"error-d{size}", square, {d: size}, equals=relative, tolerance=2, control=size == 4)
     row = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
-    of_row = Computed.sharing(settings=row, allowance=ROUNDING)
     # Fitted from a start 30% off, to the output under the scale and under one that is larger.
-    (output, slope), (more, steeper) = (response(SCORES, ROW, times * PLANTED) for times in (1, 1.01))
+    (output, _), (more, _) = (response(SCORES, ROW, times * PLANTED) for times in (1, 1.01))
     what, fit = "the scale fitted to an output without errors", (SCORES, ROW, output, 1.3 * PLANTED)
-    yield of_row("found-again", what, fitted_scale, fit, equals=PLANTED)
-    what = "largest distance of the derived slope from that of the array code, by a complex step"
-    followed = complex_step(lambda x: softmax(x * SCORES) @ ROW, np.full(1, PLANTED))[0]
-    yield of_row("slope", what, largest_difference, (followed, slope), equals=0)
+    planted = Computed.sharing(settings=row, allowance=ROUNDING)
+    yield planted("found-again", what, fitted_scale, fit, equals=PLANTED)
     says = "fitted scales are half a standard error off on average"
     yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says=says)
     says = "a scale that is larger by one per cent leaves the same output"
     larger = SCORES, ROW, more, 1.3 * PLANTED
     yield Wrong("larger-scale", of="found-again", equals=PLANTED, arguments=larger, says=says)
-    says = "the slope is the same under a scale that is larger by one per cent"
-    yield Wrong("larger-slope", of="slope", equals=0, arguments=(followed, steeper), says=says)
 
 
 CLAIM = Claim(

@@ -19,9 +19,8 @@ HERE = {d: WIDTH, h: 4, e: 16}
 
 def derive() -> Chains:
     for name, (root, words) in ROOTS.items():
-        title, defines = f"Divided by the root {words}", f"the variance of scores divided by the root {words}"
         scaled, own = Var(score / sqrt(root)), name if name != "head" else ""
-        yield Chain(scaled, name=own, title=title, defines=defines).through(
+        yield Chain(scaled, name=own, title=f"Scores divided by the root {words}").through(
             (Var(score) / root, "a factor enters squared", algebra),
             (d / root, "components are independent", moments(STANDARD)),
         )

@@ -34,8 +34,7 @@ def derive() -> Chains:
     root = cbrt(Rational(5, 2))  # of 1 + ℓ/10, where the difference is level: 4(1 + ℓ/10)³/10 is 1
     missing = at_most((bent - root) ** 2 * (bent**2 + 2 * root * bent + 3 * root**2))
     title = r"The logarithm of $n e^{-\sigma^2}$ over what it is at $s = 1$"
-    defines = "how many times as many keys, as a logarithm"
-    chain = Chain(1 + ell - bent**4, name="most", title=title, defines=defines)
+    chain = Chain(1 + ell - bent**4, name="most", title=title)
     yield chain.then(15 * root / 2 - 9, r"at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", missing, "≤")
 
 

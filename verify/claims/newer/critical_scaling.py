@@ -13,10 +13,10 @@ FACTOR, COSINES = Rational(6, 5), {"c0": S.Zero, "c17": Rational(1, 6), "c30": R
 
 
 def derive() -> tuple[Chain, ...]:
-    title = r"Exponentials of scores $\gamma\ln n$ times a cosine, which is 1 of the token with itself"
-    start, defines = n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n))), "a token’s weight on itself"
-    own, over = Chain(start, title=title, defines=defines, given=(rho < 1,)), "over its own exponential"
-    own = own.then(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), over, algebra)
+    start = n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n)))
+    # Scores are γ ln n times a cosine, which is 1 of the token with itself.
+    own = Chain(start, title="A token’s weight on itself", given=(rho < 1,))
+    own = own.then(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over its own exponential", algebra)
     return own, *around_critical(r"the product $\gamma(1 - \rho)$")
 
 

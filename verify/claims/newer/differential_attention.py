@@ -38,9 +38,8 @@ def derive() -> Chains:
     )
     yield from (noise, mean, relative)
     surplus = at_least(2 * factor * (1 - rho) / squared, given=(rho <= 1, less))
-    title, defines = "The noise over the squared mean is not reduced", "the variance over the squared mean"
     of_rho = (noise.end / squared).xreplace({CORRELATION: rho})
-    never = Chain(of_rho, name="never", title=title, defines=defines)
+    never = Chain(of_rho, name="never", title="The variance over the squared mean is not reduced")
     yield never.then(S.One, "no correlation is above 1", surplus, "≥")
     # Where maps are independent, their weights are not correlated.
     for chain, name in ((noise, "apart"), (relative, "relative-apart")):

@@ -42,8 +42,8 @@ def derive() -> Chains:
     yield turned.then(query.dot(key), r"$\cos^2 + \sin^2 = 1$", algebra)
     variance = Chain(Var(turned.start), name="variance", title="The variance of what they contribute")
     yield variance.then(2, "not turned, a product of each has variance 1", moments(STANDARD))
-    title, defines = "An error that is uniform within half a step $h$", "the mean squared error"
-    chain = Chain(Integral(e**2 / h, (e, -h / 2, h / 2)), name="step", title=title, defines=defines)
+    title = "The mean squared error, uniform within half a step $h$"
+    chain = Chain(Integral(e**2 / h, (e, -h / 2, h / 2)), name="step", title=title)
     yield chain.then(h**2 / 12, "integrated", integral())
 
 

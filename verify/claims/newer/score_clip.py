@@ -20,14 +20,12 @@ FIXED = fixed_normals(32, 16), fixed_normals(32, 16)[::-1] + 0.5
 
 def derive() -> Chains:
     clipped_score = over_components(sqrt(gamma) * q[a, i] * sqrt(gamma) * k[j, i])
-    defines = "a score once queries and keys are multiplied by the root of the factor"
-    chain = Chain(clipped_score, title="Queries and keys times a root each", defines=defines)
+    chain = Chain(clipped_score, title="A score, queries and keys times the root of the factor")
     yield chain.then(gamma * score, "the factor stands before the sum", algebra)
-    title, defines = "The largest score", "the largest score, multiplied by the factor"
-    chain = Chain(gamma * top, name="largest", title=title, defines=defines)
+    chain = Chain(gamma * top, name="largest", title="The largest score, times the factor")
     yield chain.then(tau, "with the factor that is chosen", substitute({gamma: tau / top}))
-    weights, defines = Softmax(gamma * s[a, j], j) / Softmax(gamma * s[a, l], l), "the ratio of two weights"
-    chain = Chain(weights, name="ratio", title="Two weights", defines=defines)
+    weights = Softmax(gamma * s[a, j], j) / Softmax(gamma * s[a, l], l)
+    chain = Chain(weights, name="ratio", title="The ratio of two weights")
     yield chain.then(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra)
     turned, lead = cited("rotation", laws=NORMAL_COMPONENTS), -LEAST - LARGEST
     lowest, largest = Indicator(lead) * Indicator(-LEAST - tau), Indicator(-lead) * Indicator(LARGEST - tau)

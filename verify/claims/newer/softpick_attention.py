@@ -24,8 +24,7 @@ def derive() -> Chains:
     zero = Chain(ZERO, name="half", title="Weights that are 0")
     zero = zero.then(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", drawn)
     yield zero.then(S.Half, "half of all scores are positive", integral())
-    defines = r"the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation $\sigma$"
-    positive = Chain(E(POSITIVE), name="kept", title="Positive scores", defines=defines).through(
+    positive = Chain(E(POSITIVE), name="kept", title="The mean of the positive part").through(
         (Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn),
         (Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", numerically()),
         (mean * below - S.Half, "integrated", integral()),

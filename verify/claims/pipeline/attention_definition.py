@@ -43,8 +43,7 @@ def derive() -> Chains:
         (over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra),
         (quotient, "the exponentials of one row share their sum", algebra),
     )
-    title = "The sum of a row's weights"
-    rows = Chain(over_keys(WEIGHT), name="rows", title=title, defines="the sum of a row's weights")
+    rows = Chain(over_keys(WEIGHT), name="rows", title="The sum of a row's weights")
     yield rows.then(1, "each is an exponential over their sum", algebra)
     title = "The weight of a key that a mask leaves"
     defines = "the weight of a key whose exponential is $x$, where those of the keys seen sum to $Z$"

@@ -15,16 +15,14 @@ OF_ROW = Within(2.5, 2 * D, "the covariance within a row", HEAVY)
 def derive() -> Chains:
     components, squares = "independence, and the moments of the components", E(score**2) - E(score) ** 2
     law = moments(NORMAL_COMPONENTS)
-    yield (
-        Chain(Var(score), title="Any one entry").then(squares, "definition", algebra).then(d, components, law)
-    )
+    yield Chain(Var(score), title="Any entry").then(squares, "definition", algebra).then(d, components, law)
     for name, of, start, end in (
         ("row", "two entries of a row", Cov(score, SAME), 0),
         ("corners", "two entries that share nothing", Cov(score, ELSEWHERE), 0),
         ("squares", "the squares of two entries of a row", Cov(score**2, SAME**2), 2 * d),
         ("apart", "the squares of two that share nothing", Cov(score**2, ELSEWHERE**2), 0),
     ):
-        chain = Chain(start, name=name, title=f"Covariance of {of}", defines=f"that of {of}")
+        chain = Chain(start, name=name, title=f"Covariance of {of}")
         yield chain.then(start.definition, "definition", algebra).then(end, components, law)
 
 

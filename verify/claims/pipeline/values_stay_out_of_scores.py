@@ -20,15 +20,13 @@ def derive() -> tuple[Chain, ...]:
         (d, "moments of the components", moments(STANDARD)),
     )
     title = "Covariance of a squared score and the mean square of its value's components"
-    defines = "the covariance of the two squares"
-    together = Chain(Cov(score**2, SIZE), name="covariance-of-squares", title=title, defines=defines).through(
+    together = Chain(Cov(score**2, SIZE), name="covariance-of-squares", title=title).through(
         (E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra),
         (0, independent, moments(BESIDE)),
     )
     among_long = E(score**2 * LONG) / E(LONG) - (E(score * LONG) / E(LONG)) ** 2
-    title = "The variance of the scores whose values are long"
-    defines = "the variance of those scores whose value has a mean square above 1"
-    of_long = Chain(among_long, name="of-long-values", title=title, defines=defines).through(
+    title = "The variance of the scores whose value has a mean square above 1"
+    of_long = Chain(among_long, name="of-long-values", title=title).through(
         (E(score**2) - E(score) ** 2, independent, moments(BESIDE)),
         (d, "moments of the components", moments(STANDARD)),
     )

@@ -33,10 +33,12 @@ def derive() -> tuple[Chain, ...]:
         (d * Var(q[a, i] * k[j, i]), "variances of independent products add up", moments(GENERAL)),
         (d * spread, "that of one product, by the means and variances of its factors", moments(GENERAL)),
     )
-    # It is at most u where the query v is below u; elsewhere the key has to be at most u/v.
-    title, rest = "One product of components from $U(0, 1)$", Integral(u / v, (v, u, 1))
-    defines = "the probability that it is at most $u$, over queries below $u$ and others"
-    product = Chain(u + rest, name="product", title=title, defines=defines, given=(u < 1,))
+    # A product is at most u where the query v is below u; elsewhere the key has to be at most u/v.
+    title, rest = (
+        "How often a product of components from $U(0, 1)$ is below u",
+        Integral(u / v, (v, u, 1)),
+    )
+    product = Chain(u + rest, name="product", title=title, given=(u < 1,))
     return variance, product.then(PRODUCT, "integrated", integral(u * log(v), given=(u < 1,))), distribution()
 
 

@@ -19,8 +19,7 @@ def derive() -> tuple[Chain, ...]:
         (d, "both have variance 1, whatever their law", moments(STANDARD)),
     )
     fourth = d * E(q[a, i] ** 4) * E(k[j, i] ** 4) + 3 * d * (d - 1)
-    title, defines = "What does depend on the law: the kurtosis", "the kurtosis of a score, whose mean is 0"
-    kurtosis = Chain(E(score**4) / Var(score) ** 2, name="kurtosis", title=title, defines=defines).through(
+    kurtosis = Chain(E(score**4) / Var(score) ** 2, name="kurtosis", title="The kurtosis").through(
         (E(score**4) / d**2, "the variance, as above", earlier(variance)),
         (fourth / d**2, "one product four times, or two different ones twice", moments(FOUR_MOMENTS)),
         (3 + (kappa_q * kappa_k - 3) / d, "the kurtosis of the components", moments(FOUR_MOMENTS)),

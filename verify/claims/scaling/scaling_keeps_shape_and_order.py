@@ -16,8 +16,8 @@ c, first, second = Symbol("c", positive=True), s[a, j], s[a, l]
 
 def derive() -> tuple[Chain, ...]:
     leaves = "a positive factor leaves the sign of the difference"
-    ratio, title = log(Softmax(first, j) / Softmax(second, l)), "What the softmax makes of two scores"
-    odds = Chain(ratio, name="odds", title=title, defines="the logarithm of the ratio of two weights")
+    ratio = log(Softmax(first, j) / Softmax(second, l))
+    odds = Chain(ratio, name="odds", title="The logarithm of the ratio of two weights")
     odds = odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
     given_query = E(erfc(sqrt(d / (2 * Dot(q, a, q, a)))))
     lengths = Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo))
