@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli import asking, auditing, citing, showing, verifying
+from verify.cli import auditing, citing, showing, verifying
 from verify.cli.console import complain, silence
 from verify.cli.interrupts import is_interrupted
 from verify.errors import VerifyError, described
@@ -25,7 +25,7 @@ def cli() -> None:
     """Verify claims about scaled dot-product attention: derive, measure, judge, report."""
 
 
-for family in (verifying, asking, showing, citing, auditing):
+for family in (verifying, showing, citing, auditing):
     for command in family.COMMANDS:
         cli.add_command(command)
 

@@ -184,12 +184,12 @@ def _run(path: Path, text: bytes) -> tuple[Claim, Beside]:
         sys.modules.pop(other, None)
     # The same in every process: pickles refer to it.
     name = f"user_claim_{hashlib.sha256(path.stem.encode() + text).hexdigest()[:16]}"
-    module, before, folder = ModuleType(name), set(sys.modules), str(path.resolve().parent)
+    module, before, folder = ModuleType(name), set(sys.modules), path.resolve().parent
     vars(module)["__file__"] = str(path)
     # A dataclass looks its own module up there, and so does a pickle.
     sys.modules[name] = module
     # Behind all others: a statistics.py beside it does not take the place of Python's.
-    sys.path.append(folder)
+    sys.path.append(str(folder))
     sys.dont_write_bytecode, writes = True, sys.dont_write_bytecode
     importlib.invalidate_caches()
     try:
@@ -205,13 +205,15 @@ def _run(path: Path, text: bytes) -> tuple[Claim, Beside]:
             what = str(error)
         raise ClaimError(f"{path}: {place}{': ' if place else ''}{what}; {_CORRECT}") from error
     finally:
-        sys.path.remove(folder)
+        sys.path.remove(str(folder))
         sys.dont_write_bytecode = writes
-        files = {other: getattr(sys.modules[other], "__file__", None) for other in set(sys.modules) - before}
-        beside = {
-            other: Path(file) for other, file in files.items() if file and Path(file).parent == Path(folder)
+        imported = {
+            other: getattr(sys.modules[other], "__file__", None) for other in set(sys.modules) - before
         }
-        beside.pop(name, None)
+        imported.pop(name, None)
+        beside = {
+            other: Path(file) for other, file in imported.items() if file and Path(file).parent == folder
+        }
         _BESIDE.update(beside)
     texts = sorted((other, file.read_bytes()) for other, file in beside.items())
     return _claim_of(module, str(path), path, USER), tuple(texts)

@@ -17,7 +17,6 @@ from verify import evidence
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, ends_of, tenable
-from verify.evidence.words import cell_text
 from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -34,7 +33,6 @@ from verify.montecarlo.experiment import (
     quantities_of,
 )
 from verify.spec.claim import Findings
-from verify.text.latex import plain
 
 T = TypeVar("T")
 
@@ -206,9 +204,8 @@ class Samples:
         points = [member.estimand.measure(self.sample(member.cell), alpha) for member in comparison.members]
         for member, point in zip(comparison.members, points, strict=True):
             if comparison.fit.model == "power" and point.value <= 0:  # it has no logarithm to fit
-                what = f"{plain(member.label)} at {plain(cell_text(dict(member.cell.settings)))}"
                 raise ClaimError(
-                    f"claim {self.claim}, check {member.id}: {what} is measured as {point.value:.3g}, where "
+                    f"claim {self.claim}, check {member.id}: it is measured as {point.value:.3g}, where "
                     f"{member.prediction.value:.6g} is predicted, and {comparison.id} fits a power law; "
                     "measure what is derived, or correct the prediction"
                 )
