@@ -105,10 +105,8 @@ def test_misuse_is_one_line() -> None:
         ({"claims": "score-mean"}, r"claims 'score-mean': give a list, such as \['score-mean'\]"),
         ({"claims": ROOT / "mine.py"}, "give a list, such as"),
         ({"claims": [ROOT / "no.py"]}, r"no\.py: cannot be read"),
-        ({"claims": ["nothing"]}, "no claim 'nothing'"),
         ({"sources": "none.toml"}, r"none\.toml"),
         ({"profile": 3}, "no profile 3"),
-        ({"tolerance": 1e-9}, "^tolerance 1e-09: .*; raise it$"),
     ):
         with pytest.raises(verify.VerifyError, match=message) as caught:
             verify.run(**(given | misuse))

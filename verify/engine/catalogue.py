@@ -207,13 +207,9 @@ def _run(path: Path, text: bytes) -> tuple[Claim, Beside]:
     finally:
         sys.path.remove(str(folder))
         sys.dont_write_bytecode = writes
-        imported = {
-            other: getattr(sys.modules[other], "__file__", None) for other in set(sys.modules) - before
-        }
-        imported.pop(name, None)
-        beside = {
-            other: Path(file) for other, file in imported.items() if file and Path(file).parent == folder
-        }
+        imported = sys.modules.keys() - before - {name}
+        files = {other: getattr(sys.modules[other], "__file__", None) for other in imported}
+        beside = {other: Path(file) for other, file in files.items() if file and Path(file).parent == folder}
         _BESIDE.update(beside)
     texts = sorted((other, file.read_bytes()) for other, file in beside.items())
     return _claim_of(module, str(path), path, USER), tuple(texts)
