@@ -10,13 +10,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from verify import defaults
 from verify.citing.compare import Reproduction, missing, reproduction
 from verify.engine import runner
 from verify.engine.catalogue import ClaimSpecifier, Entry, choose, look_up
 from verify.engine.statements import read_sources
 from verify.engine.store import Store, default_path
-from verify.errors import ClaimError, SettingsError, StoreError
+from verify.errors import ClaimError, SettingsError, StoreError, what_is_wrong
+from verify.evidence import Presentation
 from verify.evidence.load import numbers
 from verify.executors.machine import environment
 
@@ -86,7 +89,14 @@ def run(
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
-    words = runner.presentation(title, question, author)
+    words = {"title": title, "question": question, "author": author}
+    for name, text in words.items():
+        if text is not None and not text.strip():
+            raise SettingsError(f"{name} {text!r}: give some text")
+    try:
+        presentation = Presentation.model_validate(words)
+    except ValidationError as error:
+        raise SettingsError(what_is_wrong(error)) from error
     known, names = look_up(claims)
     book = read_sources(None if sources is None else Path(sources))
     book.refuse_unknown_claims(known)
@@ -111,7 +121,7 @@ def run(
             book,
             requested=names,
             numbers=numbers(known, wanted) if len(wanted) < len(known) else None,
-            words=words,
+            words=presentation,
             workers=workers,
             executor=executor,
             store=opened,

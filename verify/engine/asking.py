@@ -23,7 +23,7 @@ from verify.engine.catalogue import in_memory
 from verify.engine.questions import Question, derivation_text, question
 from verify.engine.statements import SourceBook
 from verify.errors import ClaimError, SettingsError
-from verify.evidence import Check, ClaimRecord, RunRecord, Settings, Verdict
+from verify.evidence import Check, ClaimRecord, Presentation, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import threads_of
 from verify.executors.workers import Workers, using
@@ -195,7 +195,7 @@ def ask(
             chosen,
             SourceBook(),
             requested=(NAME,),
-            words=runner.presentation(claim.title, asks),
+            words=Presentation(title=claim.title, question=asks),
             workers=processes,
         )
     return Answer(asked, record)

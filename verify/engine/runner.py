@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from verify import defaults
 from verify.engine.catalogue import Entry
 from verify.engine.evaluate import versions
@@ -15,7 +13,7 @@ from verify.engine.preparing import Work
 from verify.engine.schedule import Schedule, SettledClaim
 from verify.engine.statements import SourceBook, decide
 from verify.engine.store import Store
-from verify.errors import SettingsError, what_is_wrong
+from verify.errors import SettingsError
 from verify.evidence import (
     PROFILES,
     Calibration,
@@ -45,9 +43,8 @@ class Callbacks:
     """Functions that a run calls as it goes on; the defaults do nothing.
 
     ``on_finish(record)`` is called for each settled claim; they need not finish in order.
-    ``on_begin(claims)`` is called once before all, with the ids of the claims, when the arguments proved
-    good, and may still refuse the run. ``on_progress(drawn, wanted)`` is called often, with the number of
-    random components that are drawn, and of those that are known to be needed.
+    ``on_begin(claims)`` is called once before all, with the ids of the claims. ``on_progress(drawn, wanted)``
+    is called often, with the number of random components drawn, and of those that are known to be needed.
     """
 
     on_finish: Callable[[ClaimRecord], None] = lambda _record: None
@@ -78,24 +75,6 @@ def settings(*, profile: str = defaults.PROFILE, tolerance: float | None = None,
     if others.get("seed", 0) < 0:
         raise SettingsError(f"seed {others['seed']}: must not be negative")
     return Settings.model_validate({"profile": profile, **chosen})
-
-
-def presentation(
-    title: str | None = None, question: str | None = None, author: str | None = None
-) -> Presentation:
-    """Return the words of a report after checking them.
-
-    Raises:
-        SettingsError: a text is empty, or not in one line with sound formulas.
-    """
-    given = {"title": title, "question": question, "author": author}
-    for name, text in given.items():
-        if text is not None and not text.strip():
-            raise SettingsError(f"{name} {text!r}: give some text")
-    try:
-        return Presentation.model_validate(given)
-    except ValidationError as error:
-        raise SettingsError(what_is_wrong(error)) from error
 
 
 def run(
