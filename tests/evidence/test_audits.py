@@ -12,7 +12,7 @@ from tests.auditing.records import bad, good
 from tests.evidence.test_load import refused
 from tests.report.records import record
 from verify.errors import VerifyError
-from verify.evidence.audits import AuditRecord, Judgement, LayerRecord, summary_lines, together, where
+from verify.evidence.audits import AuditRecord, Judgement, summary_lines, together
 from verify.evidence.load import json_schema, load, load_audit, load_either
 
 SMALL = bad(2, 2)
@@ -91,33 +91,31 @@ def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
     assert counts.startswith("refuted: 4 layers, 16 heads; 24 calls, ")
 
 
-def test_a_fix_does_not_hide_what_was_found() -> None:
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"cause": "", "reason": "half of the range", "fix": "scale"}, "is 0.3; half of the range; scale"),
+        ({"cause": "no scale", "reason": "looked at 3 rows", "fix": "divide"}, "refuted: no scale; divide"),
+    ],
+)
+def test_a_fix_does_not_hide_what_was_found(changes: dict[str, str], line: str) -> None:
     """Without a cause, the line has the measured number and the reason before the fix."""
-    line = _line(band=None, reason="half of float16's range", cause="", fix="scale the queries first")
-    assert line.endswith("is 0.3; half of float16's range; scale the queries first")
-    line = _line(band=None, reason="looked at 3 rows", cause="no scale", fix="divide")
-    assert line.endswith("refuted: no scale; divide")
+    wrong = {"estimate": 0.3, "judgement": Judgement.REFUTED, "heads": (), **changes}
+    assert next(summary_lines(_with(good(1, 1), wrong))).endswith(line)
 
 
-def _line(**changes: object) -> str:
-    layer = bad(1, 1).layers[0]
-    numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None)}
-    finding = layer.findings[0].model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
-    return next(summary_lines(_with(layer.model_copy(update={"findings": (finding,)}))))
-
-
-def _with(layer: LayerRecord) -> AuditRecord:
-    """Return an audit of this one layer."""
-    return good(1, 1).model_copy(update={"layers": (layer,)})
+def _with(audit: AuditRecord, *changes: dict[str, Any]) -> AuditRecord:
+    """Return an audit with these changes to the first finding of each layer, and without the others."""
+    layers = [
+        layer.model_copy(update={"findings": (layer.findings[0].model_copy(update=change),)})
+        for layer, change in zip(audit.layers, changes, strict=True)
+    ]
+    return audit.model_copy(update={"layers": tuple(layers)})
 
 
 def test_places_stay_short() -> None:
-    """A layer of one head does not count it; what has no common pattern is listed up to three."""
-    (layer,) = good(1, 1).layers
-    finding = layer.findings[0].model_copy(update={"heads": (0,)})
-    assert where([(layer, finding)], [layer]) == "decoder.layers.0.self_attn"
+    """What has no common pattern is listed up to three."""
     assert together(["encoder", "decoder", "cross"]) == "encoder, decoder, cross"
     assert together([f"{name}.attn" for name in "abcdefg"]) == "a.attn, b.attn, c.attn and 4 more layers"
-    layers = good(8, 8).layers
-    findings = [(layer, finding.model_copy(update={"heads": (n,)})) for n, layer in enumerate(layers)]
-    assert where(findings, layers).endswith("and 5 more groups of heads")
+    heads = [{"heads": (n,), "judgement": Judgement.WARNED} for n in range(8)]
+    assert "head 2 and 5 more groups of heads: mask" in next(summary_lines(_with(good(8, 8), *heads)))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -177,9 +177,8 @@ class AuditRecord(Sealed):
         names = ("heads", "calls", "sequences", "rows", "rows_compared", "rows_without_key")
         totals = [sum(getattr(layer, name) for layer in self.layers) for name in names]
         heads, calls, sequences, rows, compared, blind = totals
-        parts = [counted(calls, "call"), counted(sequences, "sequence")]
-        is_whole = compared and compared == rows
-        parts.append(f"all {rows:,} rows compared" if is_whole else f"{compared:,} of {rows:,} rows compared")
+        of_rows = f"all {rows:,}" if compared and compared == rows else f"{compared:,} of {rows:,}"
+        parts = [counted(calls, "call"), counted(sequences, "sequence"), f"{of_rows} rows compared"]
         parts += [f"{counted(blind, 'row')} without a key"] if blind else []
         unseen = f"; not seen: {', '.join(self.unseen)}" if self.unseen else ""
         return f"{counted(len(self.layers), 'layer')}, {counted(heads, 'head')}; {', '.join(parts)}{unseen}"
@@ -203,32 +202,35 @@ class AuditRecord(Sealed):
         return "\n".join(summary_lines(self))
 
 
-_NAMED = 3  # layers or groups of heads that are listed before the rest are counted
-_RUNS = 5
-_MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
-
-LayerFindings = list[tuple[LayerRecord, Finding]]
-"""Findings with their layers."""
+_NAMED, _RUNS = 3, 5  # names, and runs of numbers, that are listed before the rest are counted
 
 
-def where(group: LayerFindings, layers: Sequence[LayerRecord]) -> str:
-    """Return the layers and heads of findings in words: ``decoder.layers.0–11.self_attn, heads 0–2``."""
-    by_layer: dict[str, set[int]] = {}
-    for layer, finding in group:
-        by_layer.setdefault(layer.id, set()).update(finding.heads)
-    alike: dict[str, list[str]] = {}
-    for layer in layers:
-        if layer.id in by_layer:
-            heads = by_layer[layer.id]
-            alike.setdefault(heads_in_words(heads) if len(heads) < layer.heads else "", []).append(layer.name)
-    names = [layer.name for layer in layers]
-    parts = [", ".join(filter(None, [together(own, names), heads])) for heads, own in alike.items()]
-    return _listed(parts, "more groups of heads", "; ")
-
-
-def heads_in_words(heads: Collection[int]) -> str:
-    """Return heads in words, such as "heads 0–2", nothing for none."""
-    return f"{'head' if len(heads) == 1 else 'heads'} {runs(heads)}" if heads else ""
+def summary_lines(record: AuditRecord) -> Iterator[str]:
+    """Yield the results of an audit, a line for each cause: what is wrong first, at last the verdict."""
+    every = [layer.name for layer in record.layers]
+    for judgement, mark in {"refuted": "✗", "undecided": "?", "warned": "!"}.items():
+        # Findings with one cause and fix are one line, else those of one kind and reason; the most go first.
+        alike: dict[tuple[str, str], list[tuple[LayerRecord, Finding]]] = {}
+        for layer in record.layers:
+            for finding in layer.findings:
+                if finding.judgement == judgement:
+                    key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
+                    alike.setdefault(key, []).append((layer, finding))
+        for group in sorted(alike.values(), key=lambda group: -len(group)):
+            kinds = ", ".join(dict.fromkeys(finding.kind for _, finding in group))
+            # Layers in which the same heads are meant stand together.
+            by_heads: dict[str, dict[str, None]] = {}
+            for layer, finding in group:
+                by_heads.setdefault(finding.of_heads, {})[layer.name] = None
+            places = [", ".join(filter(None, [together([*n], every), h])) for h, n in by_heads.items()]
+            _, worst = max(group, key=lambda pair: pair[1].estimate or 0.0)
+            number = "" if worst.estimate is None else f"{worst.quantity} is {worst.estimate:.4g}"
+            parts = [worst.cause or number, "" if worst.cause else worst.reason, worst.fix]
+            where = _listed(places, "more groups of heads", "; ")
+            yield f"{mark} {where}: {kinds} {judgement}: {'; '.join(filter(None, parts))}"
+    yield from (f"- not seen: {text}" for text in record.left_out)
+    yield from (f"- intended: {text}" for text in record.intended)
+    yield f"{record.verdict}: {record.seen}"
 
 
 def together(names: Sequence[str], of: Sequence[str] = ()) -> str:
@@ -240,15 +242,20 @@ def together(names: Sequence[str], of: Sequence[str] = ()) -> str:
         return f"all {len(of)} layers"
     # Split at numbers, which are every second part.
     split = [re.split(r"(\d+)", name) for name in dict.fromkeys(names)]
-    if len({len(parts) for parts in split}) == 1:
-        columns = list(zip(*split, strict=True))
-        differing = [place for place, parts in enumerate(columns) if len(set(parts)) > 1]
-        if len(differing) == 1 and (place := differing[0]) % 2:
-            return "".join([*split[0][:place], runs(map(int, columns[place])), *split[0][place + 1 :]])
+    columns = list(zip_longest(*split))
+    differing = [place for place, parts in enumerate(columns) if len(set(parts)) > 1]
+    if len(differing) == 1 and (place := differing[0]) % 2:
+        split[0][place] = _runs(map(int, columns[place]))
+        return "".join(split[0])
     return _listed(list(names), "more layers", ", ")
 
 
-def runs(numbers: Iterable[int]) -> str:
+def heads_in_words(heads: Collection[int]) -> str:
+    """Return heads in words, such as "heads 0–2", nothing for none."""
+    return f"{'head' if len(heads) == 1 else 'heads'} {_runs(heads)}" if heads else ""
+
+
+def _runs(numbers: Iterable[int]) -> str:
     """Return whole numbers in order as runs, such as ``0–2, 5``, of which the first few are listed."""
     # Numbers of a run are as far from their places in order as each other.
     places = groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])
@@ -260,47 +267,7 @@ def runs(numbers: Iterable[int]) -> str:
 
 def _listed(parts: list[str], rest: str, between: str) -> str:
     left = len(parts) - _NAMED
-    if left < 2:
-        return between.join(parts)
-    return f"{between.join(parts[:_NAMED])} and {left} {rest}"
-
-
-def summary_lines(record: AuditRecord) -> Iterator[str]:
-    """Yield the results of an audit, a line for each cause: what is wrong first, at last the verdict."""
-    for judgement, mark in _MARKS.items():
-        # Findings with one cause and fix are one line, else those of one kind and reason; the most go first.
-        alike: dict[tuple[str, str], LayerFindings] = {}
-        for layer in record.layers:
-            for finding in layer.findings:
-                if finding.judgement == judgement:
-                    key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
-                    alike.setdefault(key, []).append((layer, finding))
-        for group in sorted(alike.values(), key=lambda group: -len(group)):
-            kinds = ", ".join(dict.fromkeys(finding.kind for _, finding in group))
-            _, worst = max(group, key=lambda pair: pair[1].estimate or 0.0)
-            parts = [worst.cause, worst.fix] if worst.cause else [_measured(worst), worst.reason, worst.fix]
-            says = "; ".join(filter(None, parts))
-            yield f"{mark} {where(group, record.layers)}: {kinds} {judgement}: {says}"
-    yield from (f"- not seen: {text}" for text in record.left_out)
-    yield from (f"- intended: {text}" for text in record.intended)
-    yield f"{record.verdict}: {record.seen}"
-
-
-def _measured(finding: Finding) -> str:
-    """Return a finding in numbers: the estimate, its interval, and what it is compared with."""
-    if finding.estimate is None:
-        return ""
-    text = f"{finding.quantity} is {finding.estimate:.4g}"
-    text += f", interval {_range(*finding.interval)}" if finding.interval != (None, None) else ""
-    return text + (f", asked for {_range(*finding.band)}" if finding.band else "")
-
-
-def _range(low: float | None, high: float | None) -> str:
-    """Return a range in words where one end is open, and as one number where both ends print alike."""
-    if low is None or high is None:
-        end, word = (high, "at most") if low is None else (low, "at least")
-        return "anything" if end is None else f"{word} {end:.4g}"
-    return "..".join(dict.fromkeys(f"{end:.4g}" for end in (low, high)))
+    return between.join(parts if left < 2 else parts[:_NAMED]) + (f" and {left} {rest}" if left > 1 else "")
 
 
 def counted(number: int, what: str) -> str:
