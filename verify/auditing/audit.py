@@ -46,6 +46,13 @@ _TOLERANCE = (
 _BFLOAT16 = 2.0**-8
 _WIDER = "scale the queries before the product, or keep scores in float32"
 _MOST_NAMED = 3
+_JUDGED: dict[str, tuple[str, Any]] = {
+    "mask": ("the number of rows that see other keys than were meant", (None, 0.0)),
+    "scale": ("the scale over the intended scale", (1 - _TOLERANCE, 1 + _TOLERANCE)),
+    "formula": ("the largest error of a row over what rounding may do", (None, 1.0)),
+    "overflow": ("the largest |q·k| over the largest number of the type", (None, 1.0)),
+    "rows-without-keys": ("the number of rows that see no key and are not 0", (None, 0.0)),
+}
 
 
 def audit(
@@ -184,56 +191,50 @@ def _plain(text: str) -> str:
 
 def _findings(run: LayerRun) -> Iterator[Finding]:
     """Yield the findings of a layer."""
-    of_layer: dict[str, Any] = {"sequences": run.sequences}
-    if (mask := _mask(run)) is not None:
-        yield Finding(id="mask", kind="mask", **of_layer, **mask)
+
+    def finding(kind: str, judged: dict[str, Any], number: int = 1) -> Finding:
+        quantity, band = _JUDGED[kind]
+        known = {"quantity": quantity, "band": band, "sequences": run.sequences} | judged
+        return Finding(id=f"{kind}-{number}" if number > 1 else kind, kind=kind, **known)
+
+    if mask := _mask(run):
+        yield finding("mask", mask)
     for kind, judge in (("scale", _scale), ("formula", _formula)):
         by_head = [judge(run, head) for head in range(run.heads)]
+        badness = [judged.pop("badness") for judged in by_head]
         # Heads that are judged alike are one finding, with the numbers of the worst of them.
         groups: dict[tuple[Any, ...], list[int]] = {}
         for head, judged in enumerate(by_head):
             key = judged["judgement"], judged.get("cause"), judged.get("fix")
             groups.setdefault(key, []).append(head)
-        badness = [judged.pop("badness") for judged in by_head]
         for number, heads in enumerate(groups.values(), 1):
             worst = by_head[max(heads, key=badness.__getitem__)]
-            worst["heads"] = () if len(heads) == run.heads else tuple(heads)
-            yield Finding(id=f"{kind}-{number}" if number > 1 else kind, kind=kind, **of_layer, **worst)
-    yield Finding(id="overflow", kind="overflow", **of_layer, **_overflow(run))
+            yield finding(kind, worst | {"heads": () if len(heads) == run.heads else tuple(heads)}, number)
+    yield finding("overflow", _overflow(run))
     if run.blind:
         odd = [
             f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
             for what, (count, sequence, row) in run.odd_rows.items()
         ]
-        yield Finding(
-            id="rows-without-keys",
-            kind="rows-without-keys",
-            quantity="the number of rows that see no key and are not 0",
-            estimate=float(sum(count for count, *_ in run.odd_rows.values())),
-            band=(None, 0.0),
-            judgement=Judgement.REFUTED if odd else Judgement.CONFIRMED,
-            cause="; ".join(odd),
-            fix="write zeros where a row sees no key" if odd else "",
-            **of_layer,
-        )
+        judged = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+        if odd:
+            judged = {"judgement": Judgement.REFUTED, "fix": "write zeros where a row sees no key"}
+            judged |= {"cause": "; ".join(odd), "estimate": sum(count for count, *_ in run.odd_rows.values())}
+        yield finding("rows-without-keys", judged)
 
 
-def _mask(run: LayerRun) -> dict[str, Any] | None:
+def _mask(run: LayerRun) -> dict[str, Any]:
+    """Judge what queries see by the mask that was meant; empty where nobody said it and nothing is odd."""
     wrong, meant = run.wrong_mask, run.meant
-    judged: dict[str, Any] = {
-        "quantity": "the number of rows that see other keys than were meant",
-        "band": (None, 0.0),
-    }
-    if wrong is not None:
-        cause, fix = wrong.text, f"give the call the mask that was meant, {run.layer.mask}"
-        if wrong.is_cut:
-            cause += ": the causal mask is aligned at the first key"
-            fix = "align the mask at the last key: with a cache the last query is that of the last key"
-        elif meant and meant.kind in ("window", "chunk") and set(run.masks) == {"causal"}:
-            cause = f"a {meant.kind} of {meant.number} is meant, and the layer does not keep to it: {cause}"
-        refuted = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
-        return judged | refuted
-    return None if meant is None else judged | {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+    if wrong is None:
+        return {} if meant is None else {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+    cause, fix = wrong.text, f"give the call the mask that was meant, {run.layer.mask}"
+    if wrong.is_cut:
+        cause += ": the causal mask is aligned at the first key"
+        fix = "align the mask at the last key: with a cache the last query is that of the last key"
+    elif meant and meant.kind in ("window", "chunk") and set(run.masks) == {"causal"}:
+        cause = f"a {meant.kind} of {meant.number} is meant, and the layer does not keep to it: {cause}"
+    return {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
 
 
 def _scale(run: LayerRun, head: int) -> dict[str, Any]:
@@ -248,9 +249,7 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
     if not is_known:
         value, room = base, math.inf
     judged: dict[str, Any] = {
-        "quantity": "the scale over the intended scale",
         "estimate": value if is_known or run.given else None,
-        "band": (1 - _TOLERANCE, 1 + _TOLERANCE),
         "badness": abs(value - 1),
     }
     if is_known:
@@ -291,7 +290,7 @@ def _unrefuted_scale(
         return Judgement.WARNED, "the factor given is rounded to bfloat16"
     if is_within or (run.given and not compared):
         return Judgement.CONFIRMED, "" if compared else "by the factor given; no output was compared"
-    if bad or any(known.cause.does for known in run.explained.get(head, ())[:1]):
+    if bad or any(cause.does for cause in run.causes.get(head, ())[:1]):
         return Judgement.REPORTED, "the output is not that of the formula"
     if compared:
         reason = "the output does not depend on the scale beyond rounding"
@@ -309,15 +308,11 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     """Judge the worst row of a head, and what its rows share."""
     sums, worst, bad = run.sums, float(run.sums.worst[head]), int(run.sums.bad[head])
     factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight[head])
-    causes = [known.cause for known in run.explained.get(head, ()) if known.cause.does]
+    causes = [cause for cause in run.causes.get(head, ()) if cause.does]
     exact = [cause for cause in causes if not cause.is_coarse]
-    judged: dict[str, Any] = {
-        "quantity": "the largest error of a row over what rounding may do",
-        "judgement": Judgement.CONFIRMED,
-        "badness": worst,
-    }
+    judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "badness": worst}
     if sums.compared[head]:
-        judged |= {"estimate": worst if math.isfinite(worst) else None, "band": (None, 1.0)}
+        judged["estimate"] = worst if math.isfinite(worst) else None
     elif not bad:
         reason = "no call was recorded with its values and output, of finite numbers"
         return judged | {"judgement": Judgement.REPORTED, "reason": reason}
@@ -337,22 +332,15 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
         fix = "leave the output as the weighted mean of the values"
     sequence, row = sums.place[head]
     off = f"{bad:,} of {sums.rows[head]:,} rows are off; the worst is row {row} of sequence {sequence}"
-    return judged | {
-        "judgement": Judgement.REFUTED,
-        "cause": cause,
-        "fix": fix,
-        "reason": off if bad else "",
-    }
+    judged |= {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": off if bad else ""}
+    return judged
 
 
 def _overflow(run: LayerRun) -> dict[str, Any]:
+    """Judge how near products come to the largest number of the type, and what is not finite."""
     limit = LARGEST.get(run.dtype, LARGEST["float64"])
     largest = f"the largest product is {run.bound * limit:,.0f}"
-    judged: dict[str, Any] = {
-        "quantity": "the largest |q·k| over the largest number of the type",
-        "estimate": run.bound if math.isfinite(run.bound) else None,
-        "band": (None, 1.0),
-    }
+    judged: dict[str, Any] = {"estimate": run.bound if math.isfinite(run.bound) else None}
     if run.broken:
         first = next(iter(run.broken))
         numbers = ", ".join(f"{count:,} of {name}" for name, count in run.broken.items())
@@ -375,9 +363,8 @@ def _overflow(run: LayerRun) -> dict[str, Any]:
 def _score_summaries(per_sequence: Sequence[Any]) -> Iterator[ScoreSummary]:
     """Yield medians over sequences of what describes scores, with intervals between order statistics."""
     whole = np.concatenate(per_sequence, axis=1) if per_sequence else np.zeros((3, 0))
-    for name, values in zip(
-        ("row variance", "entropy over ln n", "largest weight"), np.sort(whole, axis=1), strict=True
-    ):
+    names = ("row variance", "entropy over ln n", "largest weight")
+    for name, values in zip(names, np.sort(whole, axis=1), strict=True):
         count = len(values)
         if not count or not np.isfinite(values).all():
             continue

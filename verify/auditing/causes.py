@@ -16,9 +16,7 @@ import numpy as np
 from verify.auditing.formula import Band, Formula
 from verify.auditing.masks import described
 
-MOST_OTHERS = 16
-"""Other heads or sequences that are compared with a head or sequence."""
-
+_MOST_OTHERS = 16  # other heads or sequences that are compared with a head or sequence
 _MOST_SCORES = 1 << 24  # scores of a call up to which they are all computed at once
 _LEAST_DROPOUT = 1.01  # factor of the weights that dropout leaves
 _PARTS = {field.name for field in fields(Formula)}
@@ -89,7 +87,7 @@ def mistakes(formula: Formula, factor: float = 1.0) -> Iterator[Cause]:
         does = f"sums or weights are rounded to {word}"
         yield Cause(does, "compute in the type that is stored", {"unit": unit}, is_coarse=True)
     for does, fix, axis, names in _OTHERS:
-        for shift in range(1, MOST_OTHERS):
+        for shift in range(1, _MOST_OTHERS):
             # What all heads or sequences share has length 1 there, so it cannot be taken from another.
             arrays = [(name, getattr(formula.call, name)) for name in names]
             own = [n for n, a in arrays if a is not None and a.ndim >= -axis and a.shape[axis] > shift]

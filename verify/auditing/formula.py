@@ -50,7 +50,6 @@ _DRIFT = 0.27  # 1.5 times the mean square of a rounding error over its bound
 _STEEP = 0.25  # possible rounding of a row's largest score from which on weights do not follow it linearly
 _FEWEST = 10  # rows of equal weight below which their own spread gives no standard error
 _ROUNDINGS = 4.0  # up to which rows are alike
-_MOST_OFF = 1e6  # misfit of a row at most, so that sums of it are finite
 _ANY_SIZE = np.errstate(all="ignore")  # what is tried may be of any size
 
 
@@ -417,7 +416,7 @@ class HeadSums:
         self.rows, self.compared, self.bad = np.zeros((3, heads), dtype=int)
         self.worst, self.place = np.zeros(heads), np.zeros((heads, 2), dtype=int)
         self.sums, self.alike = np.zeros((5, heads, 3)), np.ones(heads)
-        self.room, self.cross, self.misfit, self.drift = np.zeros((4, heads))
+        self.room, self.cross, self.drift = np.zeros((3, heads))
 
     @_ANY_SIZE
     def add(self, rows: Rows, places: Any, unit: float | None = None) -> None:
@@ -432,7 +431,6 @@ class HeadSums:
         self.bad += off.sum(axis=(0, 2))
         ratio = np.where(off & ~rows.written, math.inf, rows.ratio).swapaxes(0, 1).reshape(heads, -1)
         at, most = ratio.argmax(axis=1), ratio.max(axis=1)
-        self.misfit += np.minimum(most, _MOST_OFF)
         place = np.stack([places[at // count], at % count], axis=1)
         self.place = np.where((most > self.worst)[:, None], place, self.place)
         self.worst = np.maximum(most, self.worst)

@@ -5,15 +5,15 @@ sample of rows around the worst row, and then have to give every row of every ca
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.auditing.causes import MOST_OTHERS, Cause, mistakes
-from verify.auditing.formula import FACTOR, SCALE, SURE, Band, Formula, HeadSums, Rows, compare, pool
-from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, wrong_mask
+from verify.auditing.causes import Cause, mistakes
+from verify.auditing.formula import FACTOR, SCALE, SURE, Formula, HeadSums, Rows, compare, pool
+from verify.auditing.masks import WrongMask, described, intended_mask, wrong_mask
 from verify.auditing.recording import (
     ARRAYS,
     LARGEST,
@@ -39,31 +39,28 @@ _MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no 
 _SAMPLE = 1 << 14  # scores of the rows that are tried first
 _SAME_LENGTH = 0.01  # how far from 1 lengths may be that were normalised, in any type
 _STEPS = 12  # of Newton's from each start
-_OTHER_SCALE = Cause("")
+_OTHER_SCALE = Cause("")  # the declared formula with another scale, as a cause
 
 
-class Explanation(NamedTuple):
-    """What gives a head's output in every row: a cause, and the head's scale over the declared one.
-
-    ``misfit`` orders explanations. The declared formula with another scale is a cause that does nothing.
-    """
+class _Explanation(NamedTuple):
+    """What gives a head's output in every row: a cause, how well, and the scale over the declared one."""
 
     cause: Cause
-    ratio: float
     misfit: float
+    ratio: float
 
 
 class _Sample(NamedTuple):
-    """Sequences of a call, the worst row's own last, and the rows around that of its ``head``."""
+    """The rows of a ``sequence`` of a call around the worst row of a ``head``."""
 
     call: Call
+    sequence: int
     head: int
     rows: slice
 
     def fits(self, formula: Formula, *, moves_rows: bool = False) -> tuple[Rows, bool]:
         """Return the rows by a formula, and whether it gives those of the head."""
-        last = len(self.call.query) - 1
-        rows = compare(formula, rows=self.rows, sequences=slice(last, last + 1))
+        rows = compare(formula, rows=self.rows, sequences=slice(self.sequence, self.sequence + 1))
         off = rows.is_off if moves_rows else rows.is_off[:, self.head]
         return rows, bool(rows.is_compared.any() and not off.any())
 
@@ -72,7 +69,7 @@ class LayerRun:
     """A layer that is run through, and what findings are made of.
 
     ``ratio`` is by head the scale that gives the output over the declared scale; ``sums`` are at that scale.
-    ``explained`` has for heads that are off what gives their output in all rows, the nearest first.
+    ``causes`` has for heads that are off what gives their output in all rows, the nearest first.
 
     Raises:
         RecordingError: it has no call, or arrays do not fit each other.
@@ -106,7 +103,7 @@ class LayerRun:
         # At the declared scale first; where heads have another, they are run through again at that.
         self.ratio: Any = np.ones(self.heads)
         self.sums = self._run(self.ratio, is_first=True)
-        self.explained: dict[int, list[Explanation]] = {}
+        self.causes: dict[int, list[Cause]] = {}
         self._settle()
 
     def intended_scale(self, keys: int) -> float:
@@ -123,24 +120,22 @@ class LayerRun:
             count += 1
             call = in_memory(recorded)
             check_call(call, self.place)
-            if problem := next(self._problems(call), ""):
-                raise RecordingError(f"{self.place}: {problem}")
+            for name, added in (("bias", call.bias), ("sink", call.sink)):
+                if added is not None and not np.all(to_numpy(added) < math.inf):
+                    problem = f"{name} holds NaN or +inf; give -inf where a key is hidden"
+                    raise RecordingError(f"{self.place}: {problem}")
+            if call.softcap is not None and not 0 < call.softcap < math.inf:
+                raise RecordingError(
+                    f"{self.place}: softcap {call.softcap!r}: give a number above 0, or none"
+                )
+            for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
+                if (array.shape[1], array.shape[3]) != (heads, self.d_k):
+                    shape = f"{array.shape[1]} heads of {array.shape[3]} dimensions"
+                    problem = f"{name} has {shape}, and in earlier calls {heads} of {self.d_k}"
+                    fix = "record different shapes under different names"
+                    raise RecordingError(f"{self.place}: {problem}; {fix}")
             yield call
         self.calls = count
-
-    def _problems(self, call: Call) -> Iterator[str]:
-        """Yield what is wrong with the numbers of a call, or with its shape beside that of earlier calls."""
-        for name, added in (("bias", call.bias), ("sink", call.sink)):
-            if added is not None and not np.all(to_numpy(added) < math.inf):
-                yield f"{name} holds NaN or +inf; give -inf where a key is hidden"
-        if call.softcap is not None and not 0 < call.softcap < math.inf:
-            yield f"softcap {call.softcap!r}: give a number above 0, or none"
-        for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
-            if (array.shape[1], array.shape[3]) != (heads, self.d_k):
-                yield (
-                    f"{name} has {array.shape[1]} heads of {array.shape[3]} dimensions, and in earlier calls "
-                    f"{heads} of {self.d_k}; record different shapes under different names"
-                )
 
     def _declared(self, call: Call, ratio: Any) -> Formula:
         """Return the formula of a call at the scale that it was given, else as intended, times ratio."""
@@ -174,10 +169,11 @@ class LayerRun:
         if moved.any() or (off & (self.sums.bad == 0)).any():
             self.sums = self._run(self.ratio)
             off, moved = suspects()
-        self._explain(off)
         ratio = np.where(moved & ~off, 1 + self.sums.scale[0], 1.0)
-        for head, explanations in self.explained.items():
-            if explanations and explanations[0].cause is _OTHER_SCALE:
+        for head, explanations in self._explain(np.flatnonzero(off)).items():
+            explanations.sort(key=lambda x: (x.cause.is_coarse, x.misfit * (not x.cause.is_coarse)))
+            self.causes[head] = [explanation.cause for explanation in explanations]
+            if self.causes[head][:1] == [_OTHER_SCALE]:
                 ratio[head] = explanations[0].ratio
         if (ratio != 1).any():
             # A scale that does not give all rows of its head is no scale.
@@ -187,48 +183,40 @@ class LayerRun:
 
     # What is tried may be of any size, and what was recorded may be infinite: neither is worth a warning.
     @np.errstate(all="ignore")
-    def _explain(self, off: Any) -> None:
-        """Find for each head that is ``off`` what gives its output in all rows."""
-        self.explained = {int(head): [] for head in np.flatnonzero(off)}
+    def _explain(self, heads: Any) -> dict[int, list[_Explanation]]:
+        """Return for heads that are off what gives their output."""
+        explained: dict[int, list[_Explanation]] = {int(head): [] for head in heads}
         tries = 0
-        for head, known in self.explained.items():
+        for head, known in explained.items():
             if known or tries == _MOST_TRIES:
                 continue
             tries += 1
-            left = [head for head in self.explained if not self.explained[head]]
-            sample, same = self._sample(head), np.ones(self.heads)
-            declared = self._declared(sample.call, 1.0)
-            if (ratio := self._fitted_scale(sample, float(np.ravel(declared.scale)[0]))) is not None:
-                self._confirm(_OTHER_SCALE, ratio, left)
+            sequence, row = map(int, self.sums.place[head])
+            for call in self._all_calls():
+                if sequence < len(call.query):
+                    break
+                sequence -= len(call.query)
+            queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
+            count = max(min(8, queries), min(queries, _SAMPLE // (self.heads * keys)))
+            start = min(max(row - count // 2, 0), queries - count)
+            sample = _Sample(call, sequence, head, slice(start, start + count))
+            declared = self._declared(call, 1.0)
             # Least squares: the multiple of the formula's output that is nearest to the recorded one.
             rows, _ = sample.fits(declared)
             factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][head])
-            for cause in mistakes(declared, factor):
-                if sample.fits(cause.made_in(declared), moves_rows=cause.moves_rows)[1]:
-                    self._confirm(cause, same, left, factor)
-            for other in left:
-                self.explained[other].sort(
-                    key=lambda x: (x.cause.is_coarse, x.misfit * (not x.cause.is_coarse))
-                )
-
-    def _sample(self, head: int) -> _Sample:
-        """Return the sequence of a head's worst row with those before it, of which a mask may be."""
-        sequence, row = map(int, self.sums.place[head])
-        for call in self._all_calls():
-            if sequence < (every := len(call.query)):
-                break
-            sequence -= every
-        chosen = (sequence + 1 + np.arange(-min(every, MOST_OTHERS), 0)) % every
-        arrays = {name: getattr(call, name) for name in ARRAYS.values() if name != "input"}
-        cut: dict[str, Any] = {
-            name: np.asarray(array)[chosen]
-            for name, array in arrays.items()
-            if array is not None and array.ndim == 4 and len(array) == every
-        }
-        queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
-        count = max(min(8, queries), min(queries, _SAMPLE // (self.heads * keys)))
-        start = min(max(row - count // 2, 0), queries - count)
-        return _Sample(replace(call, **cut), head, slice(start, start + count))
+            candidates = [
+                (cause, np.ones(self.heads))
+                for cause in mistakes(declared, factor)
+                if sample.fits(cause.made_in(declared), moves_rows=cause.moves_rows)[1]
+            ]
+            if (ratio := self._fitted_scale(sample, float(np.ravel(declared.scale)[0]))) is not None:
+                candidates.insert(0, (_OTHER_SCALE, ratio))
+            left = {head for head, explanations in explained.items() if not explanations}
+            for cause, ratio in candidates:
+                for other, explanation in self._confirmed(cause, ratio, factor):
+                    if other in left:
+                        explained[other].append(explanation)
+        return explained
 
     def _fitted_scale(self, sample: _Sample, intended: float) -> Any:
         """Return by head the multiple of the declared scale that gives the sample, None where none does.
@@ -251,17 +239,17 @@ class LayerRun:
                     break
         return None
 
-    def _confirm(self, cause: Cause, ratio: Any, heads: Sequence[int], factor: float = 1.0) -> None:
-        """Note a cause for those heads whose output it gives in every row of every call."""
+    def _confirmed(self, cause: Cause, ratio: Any, factor: float) -> Iterator[tuple[int, _Explanation]]:
+        """Yield the heads whose output a cause gives in every row of every call."""
         sums, unit = HeadSums(self.heads), 0.0
         for call in self._all_calls():
             if call.value is None or call.output is None:
                 continue
             formula = self._declared(call, ratio)
             # Its arrays are those of this call; a call in which it cannot be made is as declared.
-            for other in mistakes(formula, factor) if cause is not _OTHER_SCALE else ():
-                if (other.does, other.other) == (cause.does, cause.other):
-                    formula = other.made_in(formula)
+            for same in mistakes(formula, factor) if cause != _OTHER_SCALE else ():
+                if (same.does, same.other) == (cause.does, cause.other):
+                    formula = same.made_in(formula)
                     break
             rows = compare(formula)
             sums.add(rows, np.arange(len(rows.keys)))
@@ -269,16 +257,15 @@ class LayerRun:
             if sums.bad.all() or (cause.moves_rows and sums.bad.any()):
                 return
         off = sums.is_off(unit) | (sums.compared == 0)
+        if cause.is_coarse:  # this makes itself felt in most rows: it explains no few that are off
+            off |= 2 * self.sums.bad < self.sums.compared
         if cause.moves_rows and off.any():
             return
         count = self.key_heads if cause.of_keys else self.heads
-        for head in heads:
-            # Coarser arithmetic makes itself felt in most rows: it explains no few that are off.
-            if not off[head] and (not cause.is_coarse or 2 * self.sums.bad[head] >= self.sums.compared[head]):
-                misfit = float(sums.misfit.mean() if cause.moves_rows else sums.misfit[head])
-                does = cause.does.format(other=(head * count // self.heads - cause.other) % count)
-                known = cause if does == cause.does else cause._replace(does=does)
-                self.explained[head].append(Explanation(known, float(ratio[head]), misfit))
+        for head in map(int, np.flatnonzero(~off)):
+            does = cause.does.format(other=(head * count // self.heads - cause.other) % count)
+            misfit = float(sums.worst.mean() if cause.moves_rows else sums.worst[head])
+            yield head, _Explanation(cause._replace(does=does), misfit, float(ratio[head]))
 
     def _note(self, call: Call, rows: Rows, places: Any) -> None:
         """Note what a batch of calls is like beside its output."""
@@ -313,10 +300,9 @@ class LayerRun:
         lost, number = blind & ~rows.written, blind & rows.written & (rows.size > 0)
         if number.any() and call.query.shape[2] == call.key.shape[2]:
             open_call = replace(call, mask=None, bias=None, causal=False)
-            is_mean = compare(Formula(open_call, 0.0, band=Band())).is_good
-            for sequence, head in zip(*np.nonzero(number.any(axis=2)), strict=True):
-                is_padding = ~seen_keys(call, int(sequence), int(head)).any(axis=0)
-                number[sequence, head] &= ~(is_padding & is_mean[sequence, head])
+            is_mean = compare(Formula(open_call, 0.0)).is_good
+            hidden: Any = Formula(call, 1.0).hidden_and_bias()[0]
+            number &= ~(hidden.all(axis=2) & is_mean)
         for what, odd in (("NaN or infinities", lost), ("numbers other than 0", number)):
             if odd.any():
                 sequence, _, row = (int(place[0]) for place in np.nonzero(odd))

@@ -15,17 +15,10 @@ from verify.errors import SettingsError
 DEFAULT = "1/sqrt(d)"
 """What is intended where nobody says: 1/√d_k."""
 
-WIDTHS = {
-    "d": "the width of a head",
-    "h": "the number of heads",
-    "D": "the model's width",
-    "n": "the number of keys",
-}
 ROUNDING = 1e-6
 """Relative difference up to which two scales are the same: they went through single precision."""
 
 _FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.log, "log2": math.log2}
-_SIGNS: dict[type, Any] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
 _OPERATORS: dict[type, Any] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -51,16 +44,11 @@ class ScaleExpression(NamedTuple):
             SettingsError: the expression needs a width that is not known, or it has no value there.
         """
         sizes = {name: size for name, size in (("d", d), ("h", h), ("D", D), ("n", n)) if size is not None}
-        names = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         place = f"intended scale {self.text!r}:"
-        if unknown := [name for name in WIDTHS if name in names and name not in sizes]:
-            name = unknown[0]
-            who = " (models of transformers and nn.MultiheadAttention say it)" if name == "D" else ""
-            raise SettingsError(
-                f"{place} {name}, {WIDTHS[name]}, is not known{who}; write its number instead"
-            )
+        if D is None and any(isinstance(node, ast.Name) and node.id == "D" for node in ast.walk(self.tree)):
+            raise SettingsError(f"{place} D, the model's width, is not known; write its number instead")
         try:
-            value = float(_value(self.tree, sizes))
+            value = _value(self.tree, sizes)
         except (ArithmeticError, ValueError):
             value = math.nan
         if not 0 < abs(value) < _LARGEST:
@@ -73,8 +61,7 @@ class ScaleExpression(NamedTuple):
 def scale_expression(text: str) -> ScaleExpression:
     """Return the intended scale that ``text`` says, such as ``1/sqrt(d)`` or ``256**-0.5``.
 
-    It may have numbers, + - * / ** and parentheses, the names of `WIDTHS`, d_k for d, and sqrt, exp, log (or
-    ln), log2.
+    It may have numbers, + - * / ** and parentheses, d or d_k, h, D and n, and sqrt, exp, log (or ln), log2.
 
     Raises:
         SettingsError: it has anything else, or is no expression.
@@ -86,7 +73,7 @@ def scale_expression(text: str) -> ScaleExpression:
     try:
         tree = ast.parse(re.sub(r"\bd_k\b", "d", text.strip()), mode="eval").body
         with suppress(ArithmeticError, ValueError):
-            _value(tree, dict.fromkeys(WIDTHS, 2))
+            _value(tree, dict.fromkeys("dhDn", 2))
     except SettingsError as error:
         raise SettingsError(f"{place} {error}; {usage}") from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -103,8 +90,8 @@ def _value(node: ast.AST, sizes: Mapping[str, int]) -> float:
             return float(sizes[name])
         case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](_value(inner, sizes))
-        case ast.UnaryOp(op=op, operand=inner) if type(op) in _SIGNS:
-            return float(_SIGNS[type(op)](_value(inner, sizes)))
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=inner):
+            return _value(inner, sizes) * (-1 if isinstance(op, ast.USub) else 1)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return float(_OPERATORS[type(op)](_value(left, sizes), _value(right, sizes)))
     raise SettingsError(f"{ast.unparse(node)[:40]!r} is not allowed in it")
