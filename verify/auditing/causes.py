@@ -24,11 +24,18 @@ _PARTS = {field.name for field in fields(Formula)}
 Changes = Mapping[str, Any]
 """What stands in place of fields of a `Formula` or its call: a value, or a function of a call's old array."""
 
-Table = dict[str, dict[str, Changes]]
-"""Mistakes by how they are mended, then by what the program does."""
+Mistakes = Iterator[tuple[str, str, Changes]]
+"""Mistakes: how to mend each, what the program does, and what it computes with."""
 
 _SHOW = "let each query see the keys that the call declares, or declare this mask"
+_HIDE = "add -inf where a key is hidden"
+_WINDOW = "let each query see its own key and the W - 1 before it"
+_EVERY = "let queries see every key, also that of the newest token"
 _ONCE = "add the bias once to the scaled scores, as it is, each head its own"
+_ORDER = "scale the products first, then cap them, then add bias and mask, then apply the softmax"
+_SINK = "let the declared sink, as it is, take part in the softmax’s sum; declare it where there is one"
+_AXIS = "take the softmax over the last axis of the scores, the keys, once"
+_PLACE = "take keys and values of the same position, in their own places"
 _HEAD = "let every query head read the keys and values of its own group"
 _TRANSPOSE = "transpose, do not reshape"
 # Arrays of other heads or sequences: which, by their axis from the end.
@@ -77,8 +84,7 @@ def mistakes(formula: Formula, factor: float = 1.0) -> Iterator[Cause]:
     """
     hidden, bias = formula.hidden_and_bias()
     for kind in (_of_masks, _of_hidden_keys, _of_scores, _of_softmax, _of_arrays):
-        for fix, group in kind(formula, hidden, bias).items():
-            yield from (Cause(does, fix, changes) for does, changes in group.items())
+        yield from (Cause(does, fix, changes) for fix, does, changes in kind(formula, hidden, bias))
     for word, moved in (("to [token, head]", _by_token), ("from [head, token]", _by_head)):
         does = f"the output is reshaped {word} where it should be transposed"
         yield Cause(does, _TRANSPOSE, {"output": moved}, moves_rows=True)
@@ -101,145 +107,129 @@ def mistakes(formula: Formula, factor: float = 1.0) -> Iterator[Cause]:
         yield Cause(does, "leave the output as the weighted mean of the values", {"factor": factor})
 
 
-def _of_masks(formula: Formula, hidden: Any, bias: Any) -> Table:
-    """Return which masks programs apply in place of the declared one."""
-    call, (_, heads, queries, keys) = formula.call, formula.scores
-    unmasked, shown, behind = _unmasked(bias), dict[str, Changes](), keys - queries
+def _of_masks(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
+    """Yield which masks programs apply in place of the declared one."""
+    call, (_, heads, queries, keys), unmasked = formula.call, formula.scores, _unmasked(bias)
     if hidden is not None:
-        shown["the mask is not applied"] = unmasked
-        shown["the mask is inverted: True is where a key may be seen"] = unmasked | {"mask": hidden}
+        yield _SHOW, "the mask is not applied", unmasked
+        yield _SHOW, "the mask is inverted: True is where a key may be seen", unmasked | {"mask": hidden}
     if call.mask is not None and call.mask.ndim > 1 and call.mask.shape[-1] == call.mask.shape[-2]:
-        shown["the mask is transposed"] = {"mask": np.matrix_transpose}
+        yield _SHOW, "the mask is transposed", {"mask": np.matrix_transpose}
     if call.mask is not None and call.causal:
-        shown["the mask is lost and only the causal mask applied"] = {"mask": None}
-        shown["the causal mask is lost and only the other applied"] = {"causal": False}
-    # In place of the call's own causal mask, else of all masks.
-    bare = {"causal": False} if call.causal else unmasked
-    shown |= {
-        "the mask is causal, aligned at the first token (top left)": bare | {"band": Band(last=0)},
-        "the mask is causal and off by one: query i sees key i + 1": bare | {"band": Band(last=1)},
-        "the mask is causal and off by one: query i does not see key i": bare | {"band": Band(last=-1)},
+        yield _SHOW, "the mask is lost and only the causal mask applied", {"mask": None}
+        yield _SHOW, "the causal mask is lost and only the other applied", {"causal": False}
+    causal = {
+        "the mask is causal, aligned at the first token (top left)": 0,
+        "the mask is causal and off by one: query i sees key i + 1": 1,
+        "the mask is causal and off by one: query i does not see key i": -1,
     }
-    if behind:
-        from_last = "the mask is causal, from the last token, and sees one key"
-        shown |= {
-            "the mask is causal, aligned at the last token (bottom right)": bare
-            | {"band": Band(last=behind)},
-            f"{from_last} more": bare | {"band": Band(last=behind + 1)},
-            f"{from_last} less": bare | {"band": Band(last=behind - 1)},
+    if behind := keys - queries:
+        causal |= {
+            "the mask is causal, aligned at the last token (bottom right)": behind,
+            "the mask is causal, from the last token, and sees one key more": behind + 1,
+            "the mask is causal, from the last token, and sees one key less": behind - 1,
         }
-    if call.sink is None:  # padded keys of zeros add e⁰ each to the sum, and their values nothing
-        for block in (block for block in (8, 16, 32, 64, 128, 256) if keys % block):
+    for does, last in causal.items():
+        # In place of the call's own causal mask, else of all masks.
+        yield _SHOW, does, ({"causal": False} if call.causal else unmasked) | {"band": Band(last=last)}
+    for block in (8, 16, 32, 64, 128, 256):
+        if call.sink is None and keys % block:
+            # Padded keys of zeros add e⁰ each to the sum, and their values nothing.
             padded = np.full(heads, math.log(-keys % block))
-            shown[f"padding is attended to, zeros up to a multiple of {block}"] = {"sink": padded}
-    return {_SHOW: shown}
+            yield _SHOW, f"padding is attended to, zeros up to a multiple of {block}", {"sink": padded}
 
 
-def _of_hidden_keys(formula: Formula, hidden: Any, bias: Any) -> Table:
-    """Return how programs hide keys too little, and which keys they miss."""
+def _of_hidden_keys(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
+    """Yield how programs hide keys too little, and which keys they miss."""
     (_, _, queries, keys), unmasked = formula.scores, _unmasked(bias)
-    weak: dict[str, Changes] = {}
-    window: dict[str, Changes] = {}
-    ends: dict[str, Changes] = {}
-    if (mask := formula.call.mask) is not None:
 
-        def with_numbers(given: Any) -> Any:
-            return mask + (0.0 if given is None else np.asarray(given).astype(np.float64))
+    def numbers(given: Any) -> Any:
+        return np.asarray(formula.call.mask) + (
+            0.0 if given is None else np.asarray(given).astype(np.float64)
+        )
 
-        weak["the mask is added as the numbers 0 and 1"] = {"mask": None, "bias": with_numbers}
-    if hidden is not None:
+    def weak(_given: Any, *, size: int) -> Any:
+        return np.where(hidden, -size, 0.0) + (0.0 if bias is None else bias)
 
-        def weakly(_given: Any, *, number: int) -> Any:
-            return np.where(hidden, number, 0.0) + (0.0 if bias is None else bias)
-
-        for size in (1, 2, 5, 8, 10, 15, 20, 50, 100, 1000, 10_000):
-            does = f"the mask is weak: it adds {-size} to the scores of hidden keys"
-            weak[does] = unmasked | {"bias": partial(weakly, number=-size)}
-        kind, _, width = described(formula.call).partition("=")
-        if kind == "window":
-            last = keys - queries
-            first = last - int(width) + 1
-            window = {
-                "the window is one key too short": unmasked | {"band": Band(first + 1, last)},
-                "the window is one key too long": unmasked | {"band": Band(first - 1, last)},
-                "the window looks ahead as far as behind": unmasked | {"band": Band(first, 2 * last - first)},
-            }
-    if keys > 1:
-        seen = True if hidden is None else ~hidden
-        for end, key in (("last", keys - 1), ("first", 0)):
-            ends[f"the {end} key is missing"] = unmasked | {"mask": seen & (np.arange(keys) != key)}
-    return {
-        "add -inf where a key is hidden": weak,
-        "let each query see its own key and the W - 1 before it": window,
-        "let queries see every key, also that of the newest token": ends,
-    }
+    if formula.call.mask is not None:
+        yield _HIDE, "the mask is added as the numbers 0 and 1", {"mask": None, "bias": numbers}
+    for size in (1, 2, 5, 8, 10, 15, 20, 50, 100, 1000, 10_000) if hidden is not None else ():
+        does = f"the mask is weak: it adds {-size} to the scores of hidden keys"
+        yield _HIDE, does, unmasked | {"bias": partial(weak, size=size)}
+    kind, _, width = ("", "", "") if hidden is None else described(formula.call).partition("=")
+    if kind == "window":
+        last = keys - queries
+        first = last - int(width) + 1
+        yield _WINDOW, "the window is one key too short", unmasked | {"band": Band(first + 1, last)}
+        yield _WINDOW, "the window is one key too long", unmasked | {"band": Band(first - 1, last)}
+        ahead = Band(first, 2 * last - first)
+        yield _WINDOW, "the window looks ahead as far as behind", unmasked | {"band": ahead}
+    for end, key in (("last", keys - 1), ("first", 0)) if keys > 1 else ():
+        seen = (True if hidden is None else ~hidden) & (np.arange(keys) != key)
+        yield _EVERY, f"the {end} key is missing", unmasked | {"mask": seen}
 
 
-def _of_scores(formula: Formula, hidden: Any, bias: Any) -> Table:
-    """Return what programs do to a bias, to a soft-cap, to sinks, and in which order."""
+def _of_scores(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
+    """Yield what programs do to a bias, to a soft-cap, to sinks, and in which order."""
     call, cap, scale = formula.call, formula.call.softcap, float(np.ravel(formula.scale)[0])
     masked: dict[str, Any] = {"mask": True if hidden is None else ~hidden, "causal": False, "band": Band()}
-    biased: dict[str, Changes] = {}
-    ordered: dict[str, Changes] = {}
+
+    def bias_last(scores: Any, hidden: Any) -> Any:
+        return softmax(scores, hidden) + bias
+
+    def mask_last(scores: Any, hidden: Any) -> Any:
+        return _hide(softmax(scores), hidden, 0.0)
+
+    def cap_last(scores: Any, hidden: Any) -> Any:
+        return softmax(cap * np.tanh(_hide(scores, hidden, -np.inf) / cap))
+
     if bias is not None:
-        biased["the bias is lost"] = masked | {"bias": None}
-        biased["the bias has the wrong sign"] = masked | {"bias": -bias}
-        biased["the bias is added twice"] = masked | {"bias": 2 * bias}
-        ordered["the bias (or mask) is multiplied by the scale"] = masked | {"bias": scale * bias}
+        yield _ONCE, "the bias is lost", masked | {"bias": None}
+        yield _ONCE, "the bias has the wrong sign", masked | {"bias": -bias}
+        yield _ONCE, "the bias is added twice", masked | {"bias": 2 * bias}
+        yield _ORDER, "the bias (or mask) is multiplied by the scale", masked | {"bias": scale * bias}
         if _is_small(formula):
-            late = masked | {"bias": None, "needs_all": True}
-            late["weigh"] = lambda scores, hidden: softmax(scores, hidden) + bias
-            ordered["the bias is added after the softmax"] = late
+            late = {"bias": None, "weigh": bias_last, "needs_all": True}
+            yield _ORDER, "the bias is added after the softmax", masked | late
     if hidden is not None:
-        late = {"weigh": lambda scores, hidden: _hide(softmax(scores), hidden, 0.0)}
-        ordered["the mask is applied after the softmax, and weights are not normalised again"] = late
+        does = "the mask is applied after the softmax, and weights are not normalised again"
+        yield _ORDER, does, {"weigh": mask_last}
     if cap is not None:
-
-        def capped_last(scores: Any, hidden: Any) -> Any:
-            return softmax(cap * np.tanh(_hide(scores, hidden, -np.inf) / cap))
-
-        last = "the soft-cap is applied after bias and mask, so that hidden keys get weight"
-        ordered["the soft-cap is lost"] = {"softcap": None}
-        ordered["the soft-cap is applied before the scale"] = {"softcap": cap * abs(scale)}
-        ordered[last] = {"softcap": None, "weigh": capped_last}
+        yield _ORDER, "the soft-cap is lost", {"softcap": None}
+        yield _ORDER, "the soft-cap is applied before the scale", {"softcap": cap * abs(scale)}
+        does = "the soft-cap is applied after bias and mask, so that hidden keys get weight"
+        yield _ORDER, does, {"softcap": None, "weigh": cap_last}
     for size in (20, 30, 50) if cap is None else ():
-        ordered[f"a soft-cap of {size} is applied that the call does not declare"] = {"softcap": size}
-    ordered["the scale is applied after the softmax"] = {"scale": 1.0, "factor": scale}
+        yield _ORDER, f"a soft-cap of {size} is applied that the call does not declare", {"softcap": size}
+    yield _ORDER, "the scale is applied after the softmax", {"scale": 1.0, "factor": scale}
     none = {"sink": np.zeros(formula.scores[1])}
-    sunk: dict[str, Changes] = {"a sink of 0 is in the softmax (a further 1 in its denominator)": none}
-    if call.sink is not None:
-        sunk = {
-            "the sink is lost": {"sink": None},
-            "the sink is 0 whatever it should be": none,
-            "the sink is multiplied by the scale": {"sink": formula.scale * call.sink},
-        }
-    declared = (
-        "let the declared sink, as it is, take part in the softmax’s sum; declare it where there is one"
-    )
-    order = "scale the products first, then cap them, then add bias and mask, then apply the softmax"
-    return {_ONCE: biased, order: ordered, declared: sunk}
+    if call.sink is None:
+        yield _SINK, "a sink of 0 is in the softmax (a further 1 in its denominator)", none
+    else:
+        yield _SINK, "the sink is lost", {"sink": None}
+        yield _SINK, "the sink is 0 whatever it should be", none
+        yield _SINK, "the sink is multiplied by the scale", {"sink": formula.scale * call.sink}
 
 
-def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Table:
-    """Return what programs do in place of a softmax over the keys."""
-    over: dict[str, Changes] = {}
-    for axis, name in ((2, "queries"), (1, "heads"), (0, "sequences")):
-        if formula.scores[axis] > 1 and _is_small(formula):
-            # A low finite number in place of −∞ keeps hidden scores from spoiling a whole column.
-            weigh = partial(softmax, axis=axis, number=-1e30)
-            over[f"the softmax is over the {name}, not the keys"] = {"weigh": weigh, "needs_all": True}
+def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Mistakes:
+    """Yield what programs do in place of a softmax over the keys."""
 
     def twice(scores: Any, hidden: Any) -> Any:
         # Weights lie between 0 and 1: the second softmax leaves no key more than e times another's weight.
         return softmax(softmax(scores, hidden), hidden)
 
-    over["the softmax is applied twice"] = {"weigh": twice}
-    over["there is no softmax"] = {"weigh": partial(_hide, number=0.0)}
-    call, dropped = formula.call, dict[str, Changes]()
+    for axis, name in ((2, "queries"), (1, "heads"), (0, "sequences")):
+        if formula.scores[axis] > 1 and _is_small(formula):
+            # A low finite number in place of −∞ keeps hidden scores from spoiling a whole column.
+            weigh = partial(softmax, axis=axis, number=-1e30)
+            does = f"the softmax is over the {name}, not the keys"
+            yield _AXIS, does, {"weigh": weigh, "needs_all": True}
+    yield _AXIS, "the softmax is applied twice", {"weigh": twice}
+    yield _AXIS, "there is no softmax", {"weigh": partial(_hide, number=0.0)}
+    call = formula.call
     value, output = (np.nan_to_num(np.asarray(array).astype(float)) for array in (call.value, call.output))
 
-    def left(scores: Any, hidden: Any) -> Any:
-        """Return weights of which a part is 0 and the others larger by a factor, read off the output."""
+    def dropped(scores: Any, hidden: Any) -> Any:
         weights = softmax(scores, hidden)
         actual = output @ np.linalg.pinv(np.repeat(value, formula.scores[1] // value.shape[1], axis=1))
         left = actual > weights / 2
@@ -250,53 +240,39 @@ def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Table:
     # No more keys than components of a value: the output then determines the weights, as a linear system.
     if formula.scores[3] <= value.shape[3] and _is_small(formula):
         does = "dropout is on: weights are 0, and the others larger by a common factor"
-        dropped[does] = {"weigh": left, "needs_all": True}
-    fix = "take the softmax over the last axis of the scores, the keys, once"
-    return {fix: over, "call model.eval()": dropped}
+        yield "call model.eval()", does, {"weigh": dropped, "needs_all": True}
 
 
-def _of_arrays(formula: Formula, hidden: Any, _bias: Any) -> Table:
-    """Return where programs take the wrong queries, keys and values."""
+def _of_arrays(formula: Formula, hidden: Any, _bias: Any) -> Mistakes:
+    """Yield where programs take the wrong queries, keys and values."""
     call, (_, heads, _, keys), key_heads = formula.call, formula.scores, int(formula.call.key.shape[1])
-    logs: dict[str, Changes] = {}
-    tiled: dict[str, Changes] = {}
+
+    def times_log(query: Any) -> Any:
+        counts = keys - np.broadcast_to(False if hidden is None else hidden, formula.scores).sum(axis=-1)
+        return query.astype(float) * np.log(np.maximum(counts, 1))[..., None]
+
     if keys > 1:
-
-        def times_log(query: Any) -> Any:
-            counts = keys - np.broadcast_to(False if hidden is None else hidden, formula.scores).sum(axis=-1)
-            return query.astype(float) * np.log(np.maximum(counts, 1))[..., None]
-
-        logs["the scale is multiplied by ln n, n the keys that a query sees"] = {"query": times_log}
-    before, after = partial(np.roll, shift=1, axis=2), partial(np.roll, shift=-1, axis=2)
-    placed: dict[str, Changes] = {
-        "keys are those of the token before": {"key": before},
-        "keys are those of the token after": {"key": after},
-        "values are those of the token before": {"value": before},
-        "values are those of the token after": {"value": after},
-    }
+        does = "the scale is multiplied by ln n, n the keys that a query sees"
+        yield "declare it as intended", does, {"query": times_log}
+    yield _TRANSPOSE, "keys are reshaped where they should be transposed", {"key": _reshaped}
+    yield _TRANSPOSE, "values are reshaped where they should be transposed", {"value": _reshaped}
+    for name, word in (("key", "keys"), ("value", "values")):
+        yield _PLACE, f"{word} are those of the token before", {name: partial(np.roll, shift=1, axis=2)}
+        yield _PLACE, f"{word} are those of the token after", {name: partial(np.roll, shift=-1, axis=2)}
     if call.value is not None and call.key.shape == call.value.shape:
-        placed["keys are used as values"] = {"value": call.key}
-        placed["values are used as keys"] = {"key": call.value}
-        placed["keys and values are exchanged"] = {"key": call.value, "value": call.key}
+        yield _PLACE, "keys are used as values", {"value": call.key}
+        yield _PLACE, "values are used as keys", {"key": call.value}
+        yield _PLACE, "keys and values are exchanged", {"key": call.value, "value": call.key}
     if call.query.shape == call.key.shape:
-        placed["queries and keys are exchanged"] = {"query": call.key, "key": call.query}
+        yield _PLACE, "queries and keys are exchanged", {"query": call.key, "key": call.query}
     unit, longer = {"query": _unit, "key": _unit}, formula.scale * call.query.shape[-1]
+    fix, does = "record them after they are normalised", "queries and keys are normalised first"
+    yield fix, does, unit
+    yield fix, f"{does}, to the length √d", unit | {"scale": longer}
     if 1 < key_heads < heads:
-        by_turns = dict.fromkeys(("key", "value"), lambda array: array[:, np.arange(heads) % key_heads])
-        tiled["grouped heads are tiled: query head i reads key head i mod h_k"] = by_turns
-    return {
-        "declare it as intended": logs,
-        _TRANSPOSE: {
-            "keys are reshaped where they should be transposed": {"key": _reshaped},
-            "values are reshaped where they should be transposed": {"value": _reshaped},
-        },
-        "take keys and values of the same position, in their own places": placed,
-        "record them after they are normalised": {
-            "queries and keys are normalised first": unit,
-            "queries and keys are normalised first, to the length √d": unit | {"scale": longer},
-        },
-        "repeat each key head in a row, as torch.repeat_interleave does": tiled,
-    }
+        tiled = dict.fromkeys(("key", "value"), lambda array: array[:, np.arange(heads) % key_heads])
+        fix = "repeat each key head in a row, as torch.repeat_interleave does"
+        yield fix, "grouped heads are tiled: query head i reads key head i mod h_k", tiled
 
 
 def softmax(scores: Any, hidden: Any = None, axis: int = -1, number: float = -np.inf) -> Any:

@@ -175,7 +175,7 @@ class Rows(NamedTuple):
         return self.is_compared & (self.ratio <= 1)
 
 
-def moments(rows: Rows, use: Flags) -> Floats:
+def _moments(rows: Rows, use: Flags) -> Floats:
     """Return Σd·e, Σ|d|², Σ(d·e)², Σ(d·e)|d|² and Σ|d|⁴ over the rows in use, [sum, head, direction]."""
     along, length = (np.where(use[..., None], array, 0.0) for array in (rows.along, rows.length))
     squares = along**2, along * length, length**2
@@ -183,7 +183,7 @@ def moments(rows: Rows, use: Flags) -> Floats:
 
 
 def pooled(sums: Floats, alike: Any = 1.0) -> tuple[Floats, Floats]:
-    """Return from its `moments` the multiple of a direction that errors have, and its standard error.
+    """Return from its moments the multiple of a direction that errors have, and its standard error.
 
     The error is the sandwich over rows: it needs no model of rounding. It is infinite for fewer than ten
     rows of equal weight, and where the output does not depend on the direction. ``alike`` rows count as one.
@@ -201,7 +201,7 @@ def pooled(sums: Floats, alike: Any = 1.0) -> tuple[Floats, Floats]:
 
 def pool(rows: Rows, direction: int, use: Flags) -> tuple[Floats, Floats]:
     """Return for each head the multiple of a direction that errors of rows have, and its standard error."""
-    return pooled(moments(rows, use)[..., direction])
+    return pooled(_moments(rows, use)[..., direction])
 
 
 @np.errstate(all="ignore")
@@ -244,17 +244,17 @@ class _Piece:
     """Attention on a piece of a call: scores S = c·QKᵀ + B, weights P = softmax(S), output O = P V.
 
     ``rise`` is the derivative of scores by log c. Weights of keys are exp(``logits``)/``total``, 0 where they
-    are ``hidden``, and ``beside`` is that of the sink; ``top`` is the score whose logit is 0. ``score`` is
-    √(Σ p s²), ``mean_square`` Σ p |v|², ``key_square`` Σ p |k|², ``size`` |O|², ``spread`` √(Σ p |v − O|²).
+    are ``hidden``; ``top`` is the score whose logit is 0. ``score`` is √(Σ p s²), ``mean_square`` Σ p |v|²,
+    ``key_square`` Σ p |k|², ``size`` |O|², ``spread`` √(Σ p |v − O|²).
     """
 
     def __init__(self, formula: Formula, cuts: Cuts) -> None:
         call, (s, h, r), (_, heads, _, keys) = formula.call, cuts, formula.scores
-        self.formula, self.cuts = formula, cuts
+        self.formula, self.cuts, last = formula, cuts, formula.shown.last
         self.unit = unit_of(call) if formula.unit is None else formula.unit
-        if math.isfinite(formula.shown.last) and formula.weigh is None:
+        if math.isfinite(last) and formula.weigh is None:
             # No row sees a key beyond the band of the piece's last row; in causal calls that halves the work.
-            keys = max(1, min(keys, r.stop + int(formula.shown.last)))
+            keys = max(1, min(keys, r.stop + int(last)))
         group = heads // int(call.key.shape[1])
         shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
         self.query, self.finite = _finite(call.query[s, h, r])
@@ -263,16 +263,13 @@ class _Piece:
         if call.value is not None:
             self.value, good_values = _finite(call.value[s, shared, :keys], repeat)
         self.scale = np.broadcast_to(np.asarray(formula.scale, dtype=np.float64), heads)[h, None, None]
-
         scores = self.rise = (self.scale * self.query) @ self.key.mT
         if call.softcap is not None:
             bent = np.tanh(scores / call.softcap)
             self.rise, scores = scores * (1 - bent**2), call.softcap * bent
         self.hidden, bias = formula.hidden_and_bias(cuts, keys)
         self.scores = scores if bias is None else scores + bias
-        self.count = np.full(scores.shape[:-1], keys)
-        if self.hidden is not None:
-            self.count = np.broadcast_to(~self.hidden, scores.shape).sum(axis=-1)
+        self.count = self.seen(np.ones(scores.shape, dtype=bool)).sum(axis=-1)
         if not (good := good_keys & good_values).all():
             good = np.broadcast_to(good[:, :, None], scores.shape)
             self.finite = self.finite & self.seen(good, instead=True).all(axis=-1)
@@ -280,37 +277,35 @@ class _Piece:
         seen, self.highest = self.seen(self.scores), self.seen(self.scores, _NEVER).max(axis=-1)
         variance = np.vecdot(seen, seen) - _summed(seen) ** 2 / np.maximum(self.count, 1)
         self.variance = np.maximum(variance / np.maximum(self.count - 1, 1), 0.0)
-        sink: Any = np.full((scores.shape[1], 1), -math.inf)
-        if call.sink is not None and formula.weigh is None:
-            sink = np.asarray(call.sink).astype(np.float64).reshape(-1)[h, None]
-        self._attend(sink)
+        self._attend()
 
-    def _attend(self, sink: Any) -> None:
+    def _attend(self) -> None:
         """Take the softmax over keys and sinks, and its weighted means."""
-        weigh = self.formula.weigh
+        call, weigh, sink = self.formula.call, self.formula.weigh, np.array([[-math.inf]])
+        if call.sink is not None and weigh is None:
+            sink = np.asarray(call.sink).astype(np.float64).reshape(-1)[self.cuts[1], None]
         # The largest score is taken from all, so that no exponential overflows.
         self.top = np.maximum(self.highest, sink)
         self.logits = np.minimum(self.scores - self.top[..., None], _FAR_ABOVE)
-        weights = self.seen(np.exp(self.logits))
-        total = _summed(weights) + np.exp(sink - self.top)
+        weights, beside = self.seen(np.exp(self.logits)), np.exp(sink - self.top)
+        total = _summed(weights) + beside
         self.total = np.where(total > 0, total, 1.0)
-        self.weights, self.beside = weights / self.total[..., None], np.exp(sink - self.top) / self.total
-        self.entropy = (1 - self.beside) * np.log(self.total) - np.vecdot(self.weights, self.logits)
-        self.entropy += entr(self.beside)
+        weights, beside = weights / self.total[..., None], beside / self.total
+        self.entropy = (1 - beside) * np.log(self.total) - np.vecdot(weights, self.logits) + entr(beside)
         if weigh is not None:
-            self.weights = weigh(self.scores, self.hidden)
+            weights = weigh(self.scores, self.hidden)
         # Sums over keys are products of matrices: Σ p v, Σ p |v|² and Σ p |k|² are a single one.
         self.values_squared, keys_squared = np.vecdot(self.value, self.value), np.vecdot(self.key, self.key)
         columns = self.value, self.values_squared[..., None], keys_squared[..., None]
-        sums = self.weights @ np.concatenate(columns, axis=-1)
+        sums = weights @ np.concatenate(columns, axis=-1)
         self.output, self.mean_square, self.key_square = sums[..., :-2], sums[..., -2], sums[..., -1]
-        self.size, self.moved = np.vecdot(self.output, self.output), self.weights * self.rise
+        self.size, self.moved = np.vecdot(self.output, self.output), weights * self.rise
         if weigh is None:
-            self.spread = np.sqrt(np.maximum(self.mean_square - (1 + self.beside) * self.size, 0.0))
-            square = self.moved if self.rise is self.scores else self.weights * self.scores
+            self.spread = np.sqrt(np.maximum(self.mean_square - (1 + beside) * self.size, 0.0))
+            square = self.moved if self.rise is self.scores else weights * self.scores
             self.score = np.sqrt(np.maximum(np.vecdot(square, self.scores), 0.0))
         else:  # whatever weights are, each is off by at most so much of its size
-            self.spread = (np.abs(self.weights) @ np.sqrt(self.values_squared)[..., None])[..., 0]
+            self.spread = (np.abs(weights) @ np.sqrt(self.values_squared)[..., None])[..., 0]
             self.mean_square, self.score = self.spread**2, np.abs(self.seen(self.scores)).max(axis=-1)
             self.key_square = keys_squared.max(axis=-1)[..., None]
 
@@ -408,7 +403,7 @@ class HeadSums:
     """Sums over the rows of each head, call by call.
 
     ``rows`` were seen, ``compared`` of them, ``bad`` are off. The ``worst`` row over its bound has a
-    ``place``, [head, (sequence, row)]. ``sums`` are the `moments` of rows that are not off; ``room`` is what
+    ``place``, [head, (sequence, row)]. ``sums`` are the moments of rows that are not off; ``room`` is what
     rounding may make of Σd·e of the scale at its worst, ``drift`` on average.
     """
 
@@ -435,7 +430,7 @@ class HeadSums:
         self.place = np.where((most > self.worst)[:, None], place, self.place)
         self.worst = np.maximum(most, self.worst)
         # What is shared is summed over good rows alone: a single wild row would decide for all.
-        self.sums += moments(rows, good)
+        self.sums += _moments(rows, good)
         size = np.where(good, np.sqrt(rows.length[..., SCALE]), 0.0)
         self.room += (size * rows.bound).sum(axis=(0, 2))
         self.drift += np.where(good, size * rows.drift, 0.0).sum(axis=(0, 2))
@@ -446,11 +441,9 @@ class HeadSums:
         numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
         steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
         cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
-        # Large primes make of three numbers one that others hardly share.
-        codes = cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2]
-        most = [np.unique(of_head, return_counts=True)[1].max() for of_head in codes]
+        counts = [np.unique(cells[:, head], axis=1, return_counts=True)[1] for head in range(heads)]
         # To the next power of 2, on the safe side.
-        self.alike = np.maximum(self.alike, 2.0 ** np.ceil(np.log2(most)))
+        self.alike = np.maximum(self.alike, 2.0 ** np.ceil(np.log2([most.max() for most in counts])))
 
     @property
     def scale(self) -> tuple[Floats, Floats, Floats]:
