@@ -315,7 +315,7 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
         judged["estimate"] = worst if math.isfinite(worst) else None
     elif not bad:
         reason = "no call was recorded with its values and output, of finite numbers"
-        return judged | {"judgement": Judgement.REPORTED, "reason": reason}
+        return judged | {"judgement": Judgement.REPORTED, "band": None, "reason": reason}
     if not (bad or factor or hidden):
         return judged
     if causes and not exact:

@@ -343,28 +343,24 @@ def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
         if size >= _BATCH:
             yield from map(_joined, waiting.values())
             waiting, size = {}, 0
-        arrays = [getattr(call, name) for name in ARRAYS.values()]
-        shapes = tuple(
-            None if array is None else (array.shape[1:], array.ndim, array.dtype) for array in arrays
-        )
+        arrays = {name: array for name in ARRAYS.values() if (array := getattr(call, name)) is not None}
+        shapes = tuple((name, array.shape[1:], array.ndim, array.dtype) for name, array in arrays.items())
         sink = None if call.sink is None else call.sink.tobytes()
         key = shapes, call.causal, call.scale, call.softcap, call.dtype, sink
         waiting.setdefault(key, []).append((sequences + np.arange(len(call.query)), call))
         sequences += len(call.query)
-        size += sum(array.nbytes for array in arrays if array is not None)
+        size += sum(array.nbytes for array in arrays.values())
     yield from map(_joined, waiting.values())
 
 
 def _joined(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
     if len(pairs) == 1:
         return pairs[0]
-    joined: dict[str, Any] = {}
+    joined, first = dict[str, Any](), pairs[0][1]
     for name in ("query", "key", "value", "output", "mask", "bias"):
-        parts = []
-        for array, count in ((getattr(call, name), len(call.query)) for _, call in pairs):
-            if array is not None:
-                # Masks and biases may lack axes.
-                shape = (1,) * (4 - array.ndim) + array.shape
-                parts.append(np.broadcast_to(array.reshape(shape), (count, *shape[1:])))
-        joined[name] = np.concatenate(parts) if parts else None
-    return np.concatenate([places for places, _ in pairs]), replace(pairs[0][1], input=None, **joined)
+        if (array := getattr(first, name)) is not None:
+            # Masks and biases may lack axes, and be shared by all sequences of a call.
+            shape = ((1,) * (4 - array.ndim) + array.shape)[1:]
+            parts = [np.broadcast_to(getattr(call, name), (len(call.query), *shape)) for _, call in pairs]
+            joined[name] = np.concatenate(parts)
+    return np.concatenate([places for places, _ in pairs]), replace(first, input=None, **joined)

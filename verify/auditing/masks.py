@@ -60,13 +60,11 @@ def configured_mask(module: Any, config: Any) -> str:
     if getattr(module, "is_causal", None) is not True:
         return ""
 
-    def size(value: Any) -> int | None:
-        is_size = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST
-        return value if is_size else None
-
     place, kinds = getattr(module, "layer_idx", None), getattr(config, "layer_types", None)
-    window = size(getattr(module, "sliding_window", None) or getattr(config, "sliding_window", None))
-    chunk, name = size(getattr(config, "attention_chunk_size", None)), type(config).__name__
+    window = getattr(module, "sliding_window", None) or getattr(config, "sliding_window", None)
+    chunk, name = getattr(config, "attention_chunk_size", None), type(config).__name__
+    # Configurations may hold anything; True is no size.
+    window, chunk = (size if type(size) is int and 0 < size < _LARGEST else None for size in (window, chunk))
     if isinstance(kinds, list | tuple):
         kind = kinds[place] if isinstance(place, int) and 0 <= place < len(kinds) else ""
         where = f"layer_types[{place}] = {kind} in {name}"
@@ -80,7 +78,7 @@ def configured_mask(module: Any, config: Any) -> str:
     return ""
 
 
-def seen_keys(call: Call, sequence: int, head: int) -> Flags:
+def _seen_keys(call: Call, sequence: int, head: int) -> Flags:
     """Return which keys rows of one head of one sequence see, [query, key]."""
     whole = Formula(call, 1.0)
     hidden, _ = whole.hidden_and_bias((slice(sequence, sequence + 1), slice(head, head + 1), slice(None)))
@@ -112,7 +110,7 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
     own_head = any(array.ndim >= 3 and array.shape[-3] > 1 for array in masks)
     text, rows = "", 0
     for sequence, head in product(range(sequences if own_sequence else 1), range(heads if own_head else 1)):
-        shown = seen_keys(call, sequence, head)
+        shown = _seen_keys(call, sequence, head)
         used: Any = shown.any(axis=0)
         last = int(np.flatnonzero(used).max(initial=-1)) + 1 if queries < keys else keys
         if last < keys and is_causal:
@@ -140,7 +138,7 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
 
 def described(call: Call) -> str:
     """Return the mask of a call's first sequence and head in words: by its name, else what rows see."""
-    shown: Any = seen_keys(call, 0, 0)
+    shown: Any = _seen_keys(call, 0, 0)
     queries, keys = shown.shape
     if shown.all():
         return "none"

@@ -47,7 +47,7 @@ class Finding(Record):
 
     ``kind`` is formula, scale, mask, overflow or rows-without-keys. ``estimate`` is that of the worst head,
     None where there is nothing to estimate, and then so are error and interval, at ``level``; an open end is
-    None. ``band`` is what the finding is compared with. ``cause`` names what
+    None. ``band`` is what the finding is compared with, None where nothing could be. ``cause`` names what
     would explain a refuted finding and ``fix`` what to change, both empty where nothing is known.
     ``sequences`` counts those that it is of.
     """

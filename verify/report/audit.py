@@ -1,6 +1,6 @@
 """What the page prints of an audit: its lines, and a row for layers that are alike."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from decimal import ROUND_HALF_UP
 from typing import Any, NamedTuple
 
@@ -38,27 +38,23 @@ def audit_report(record: AuditRecord) -> Audit:
         alike.setdefault((shape_of(layer), judged), []).append(layer)
     every, rows = [layer.name for layer in record.layers], []
     for layers in alike.values():
-        names, shape = together([layer.name for layer in layers], every), Prose(shape_of(layers[0]))
-        cells = tuple(_worst(layers, kind) for kind in kinds)
-        rows.append((names, shape, cells, tuple(_medians(layers, name) for name in scores)))
+        cells: list[tuple[Any, str] | None] = []
+        for kind in kinds:
+            # The most serious badge, with the number that is farthest off.
+            findings = [finding for layer in layers for finding in layer.findings if finding.kind == kind]
+            values = [finding.estimate for finding in findings if finding.estimate is not None]
+            mark = badge(most_serious(findings))
+            worst = max(values, key=lambda value: abs(value - (kind == "scale")), default=None)
+            text = mark.word if worst is None else numbers.exact(worst, 3, ROUND_HALF_UP)
+            text = "< 0.001" if worst is not None and 0 < worst < 1e-3 else text
+            cells.append((mark, text) if findings else None)
+        medians = []
+        for name in scores:
+            of_layers = sorted(x.median for layer in layers for x in layer.scores if x.name == name)
+            ends = dict.fromkeys(numbers.exact(end, 3) for end in (*of_layers[:1], *of_layers[-1:]))
+            medians.append(" to ".join(ends) or "–")
+        names = together([layer.name for layer in layers], every)
+        rows.append((names, Prose(shape_of(layers[0])), tuple(cells), tuple(medians)))
     columns = tuple(kind.replace("-", " ") for kind in (*kinds, *scores))
     notes = dict.fromkeys(note for layer in record.layers for note in layer.notes)
     return Audit(record, tuple(lines), verdict, columns, tuple(rows), tuple(notes))
-
-
-def _worst(layers: Sequence[LayerRecord], kind: str) -> tuple[Any, str] | None:
-    """Return the most serious badge of a kind of finding, with the number that is farthest off."""
-    findings = [finding for layer in layers for finding in layer.findings if finding.kind == kind]
-    values = [finding.estimate for finding in findings if finding.estimate is not None]
-    mark = badge(most_serious(findings))
-    if not values:
-        return (mark, mark.word) if findings else None
-    worst = max(values, key=lambda value: abs(value - (kind == "scale")))
-    return mark, "< 0.001" if 0 < worst < 1e-3 else numbers.exact(worst, 3, ROUND_HALF_UP)
-
-
-def _medians(layers: Sequence[LayerRecord], name: str) -> str:
-    """Return the range of the layers' medians of what describes scores."""
-    medians = sorted(x.median for layer in layers for x in layer.scores if x.name == name)
-    ends = dict.fromkeys(numbers.exact(end, 3) for end in (*medians[:1], *medians[-1:]))
-    return " to ".join(ends) or "–"
