@@ -177,9 +177,9 @@ class Rows(NamedTuple):
 
 def _moments(rows: Rows, use: Flags) -> Floats:
     """Return Σd·e, Σ|d|², Σ(d·e)², Σ(d·e)|d|² and Σ|d|⁴ over the rows in use, [sum, head, direction]."""
-    along, length = (np.where(use[..., None], array, 0.0) for array in (rows.along, rows.length))
-    squares = along**2, along * length, length**2
-    return np.stack([array.sum(axis=(0, 2)) for array in (along, length, *squares)])
+    along, length, use = rows.along, rows.length, use[..., None]
+    sums = along, length, along**2, along * length, length**2
+    return np.stack([array.sum(axis=(0, 2), where=use) for array in sums])
 
 
 def pooled(sums: Floats, alike: Any = 1.0) -> tuple[Floats, Floats]:
@@ -189,14 +189,13 @@ def pooled(sums: Floats, alike: Any = 1.0) -> tuple[Floats, Floats]:
     rows of equal weight, and where the output does not depend on the direction. ``alike`` rows count as one.
     """
     along, length, square, mixed, fourth = sums
-    known = length > 0
-    value = np.divide(along, length, out=np.zeros_like(along), where=known)
-    # Σ(d·e − value·|d|²)², written out. Rows count by |d|²: (Σ|d|²)²/Σ|d|⁴ of equal weight tell as much.
-    noise = np.maximum(square - 2 * value * mixed + value**2 * fourth, 0.0)
-    many = np.divide(length**2, fourth, out=np.zeros_like(along), where=fourth > 0) / alike
-    error, known = np.full_like(along, math.inf), known & (many >= _FEWEST)
-    np.divide(np.sqrt(noise * alike * many / np.maximum(many - 1, 1)), length, out=error, where=known)
-    return value, error
+    with np.errstate(all="ignore"):
+        value = np.where(length > 0, along / length, 0.0)
+        # Σ(d·e − value·|d|²)², written out. Rows count by |d|²: (Σ|d|²)²/Σ|d|⁴ of equal weight tell as much.
+        noise = np.maximum(square - 2 * value * mixed + value**2 * fourth, 0.0)
+        many = np.where(fourth > 0, length**2 / fourth, 0.0) / alike
+        error = np.sqrt(noise * alike * many / np.maximum(many - 1, 1)) / length
+        return value, np.where((length > 0) & (many >= _FEWEST), error, math.inf)
 
 
 def pool(rows: Rows, direction: int, use: Flags) -> tuple[Floats, Floats]:
@@ -204,7 +203,7 @@ def pool(rows: Rows, direction: int, use: Flags) -> tuple[Floats, Floats]:
     return pooled(_moments(rows, use)[..., direction])
 
 
-@np.errstate(all="ignore")
+@_ANY_SIZE
 def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slice(None)) -> Rows:
     """Compare every row of a call's output, or those in ``rows`` and ``sequences``, with the formula.
 
@@ -403,15 +402,16 @@ class HeadSums:
     """Sums over the rows of each head, call by call.
 
     ``rows`` were seen, ``compared`` of them, ``bad`` are off. The ``worst`` row over its bound has a
-    ``place``, [head, (sequence, row)]. ``sums`` are the moments of rows that are not off; ``room`` is what
-    rounding may make of Σd·e of the scale at its worst, ``drift`` on average.
+    ``place``, [head, (sequence, row)]. ``sums`` are the moments of rows that are not off. ``shared`` are
+    what rounding may make of Σd·e of the scale at its worst, the same on average, and the product of the
+    scale's and the factor's direction.
     """
 
     def __init__(self, heads: int) -> None:
         self.rows, self.compared, self.bad = np.zeros((3, heads), dtype=int)
         self.worst, self.place = np.zeros(heads), np.zeros((heads, 2), dtype=int)
         self.sums, self.alike = np.zeros((5, heads, 3)), np.ones(heads)
-        self.room, self.cross, self.drift = np.zeros((3, heads))
+        self.shared = np.zeros((3, heads))
 
     @_ANY_SIZE
     def add(self, rows: Rows, places: Any, unit: float | None = None) -> None:
@@ -431,10 +431,9 @@ class HeadSums:
         self.worst = np.maximum(most, self.worst)
         # What is shared is summed over good rows alone: a single wild row would decide for all.
         self.sums += _moments(rows, good)
-        size = np.where(good, np.sqrt(rows.length[..., SCALE]), 0.0)
-        self.room += (size * rows.bound).sum(axis=(0, 2))
-        self.drift += np.where(good, size * rows.drift, 0.0).sum(axis=(0, 2))
-        self.cross += np.where(good, rows.cross, 0.0).sum(axis=(0, 2))
+        size = np.sqrt(rows.length[..., SCALE])
+        of_rows = np.stack([size * rows.bound, size * rows.drift, rows.cross])
+        self.shared += of_rows.sum(axis=(1, 3), where=good)
         if unit is None:
             return
         # How many rows agree in these numbers up to some roundings.
@@ -452,22 +451,21 @@ class HeadSums:
         The half-width is what rounding at its worst may do, where that is less than four standard errors.
         """
         (value, error), length = self._pooled(SCALE), self.sums[1, :, SCALE]
-        worst = np.divide(self.room, length, out=np.full_like(value, math.inf), where=length > 0)
-        drift = np.divide(self.drift, length, out=np.zeros_like(value), where=worst < math.inf)
+        with np.errstate(all="ignore"):
+            worst, drift = np.where(length > 0, self.shared[:2] / length, [[math.inf], [0.0]])
         return value, np.minimum(4 * error + drift, worst), error
 
     @_ANY_SIZE
     def beside(self, direction: int) -> Floats:
         """Return the multiple of the scale's or the factor's direction in a fit of both."""
-        other = FACTOR if direction == SCALE else SCALE
+        other, cross = FACTOR if direction == SCALE else SCALE, self.shared[2]
         along, length = self.sums[:2]
         size = np.where(length[:, other] > 0, length[:, other], 1.0)
         # What the other direction explains is taken from each side.
-        left = length[:, direction] - self.cross**2 / size
-        own = along[:, direction] - along[:, other] * self.cross / size
-        value, _ = self._pooled(direction)
-        np.divide(own, left, out=value, where=left > 1e-9 * length[:, direction])
-        return value
+        left = length[:, direction] - cross**2 / size
+        own = along[:, direction] - along[:, other] * cross / size
+        alone, _ = self._pooled(direction)
+        return np.where(left > 1e-9 * length[:, direction], own / left, alone)
 
     @_ANY_SIZE
     def factor(self, unit: float) -> Floats:
