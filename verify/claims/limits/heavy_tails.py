@@ -33,8 +33,7 @@ LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, d
 
 
 def derive() -> Chains:
-    title = "How many components of a key are below $b$"
-    of_key = Chain(Integral(density(w), (w, -oo, b)), name="of-key", title=title)
+    of_key = Chain(Integral(density(w), (w, -oo, b)), name="of-key", title="The share of a key below $b$")
     of_key = of_key.then(S.Half + atan(b) / pi, "integrated", integral())
     sizes, over_key = (u, 0, oo), earlier(of_key, at={b: y / u})
     inner, densities = of_key.start.subs(b, y / u), by_density({k[j, 1]: w, q[a, 1]: u}, LAWS)

@@ -22,8 +22,7 @@ SHARE = Z / (Z + exp(b))  # the keys’ weight, Z being the sum of their exponen
 def derive() -> Chains:
     *parts, of_score = transform("exponential")
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
-    title = "The mean of the keys’ sum of exponentials"
-    total = Chain(E(TOTAL), name="total", title=title, given=(d > 1,)).through(
+    total = Chain(E(TOTAL), name="total", title="The mean sum of exponentials", given=(d > 1,)).through(
         (over_keys(E(exp(score / sqrt(d)))), "a sum of means", algebra),
         (n * (1 - 1 / d) ** (-d / 2), "all are the same", there),
     )

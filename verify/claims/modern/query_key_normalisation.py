@@ -27,8 +27,7 @@ def derive() -> Chains:
     )
     apart = of_normals("independence")
     beta = gamma(h + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(h + d / 2))
-    title = "All even moments; odd ones are 0, for $-q$ has the law of $q$"
-    all_moments = Chain(E(COSINE ** (2 * h)), title=title).through(
+    all_moments = Chain(E(COSINE ** (2 * h)), title="Even moments; odd ones are 0, by symmetry").through(
         (E((along**2 / length) ** h), "in a basis with the key’s direction first", ROTATION),
         (of_entry.start / of_length.start, "direction and length are independent", apart),
         (of_entry.end / of_length.start, "the moments of a component", earlier(of_entry)),

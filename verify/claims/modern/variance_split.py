@@ -34,13 +34,12 @@ OF_MEAN = Named(Symbol(r"q^{\mathsf T} \mu_k"), over_components(query(i) * nu[i]
 
 
 def derive() -> tuple[Chain, ...]:
-    moment, title = moments(LAWS), "Within rows: the mean variance of the scores of one query"
-    within = Chain(E(SCORE**2) - E(SCORE * OTHER), name="within", title=title).through(
+    moment = moments(LAWS)
+    within = Chain(E(SCORE**2) - E(SCORE * OTHER), name="within", title="Within rows").through(
         (E(GIVEN_QUERY), "given the query, its scores are independent and vary like this", moment),
         (TRACE + BY_QUERY, "the mean of a quadratic form", moment),
     )
-    title = "Between rows: the variance of the mean score of a query"
-    between = Chain(E(SCORE * OTHER) - E(SCORE) * E(OTHER), name="between", title=title).through(
+    between = Chain(E(SCORE * OTHER) - E(SCORE) * E(OTHER), name="between", title="Between rows").through(
         (Var(OF_MEAN), "given the query, both scores have this mean", moment),
         (BY_KEY, "the variance of a linear form", moment),
     )

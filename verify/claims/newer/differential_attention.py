@@ -89,10 +89,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("noise-cancels", of="noise-n64-r0", at_most=S.One, says=says)
     says = "over the mean, noise changes as the noise alone does"
     yield Wrong("mean-kept", of="relative-n64-r0", equals=apart[0], says=says)
-    what = "relative standard deviation at λ = ½, over that of a plain weight"
-    yield fact("independent", what, sqrt(apart[1].subs(factor, S.Half)))
-    what = "noise for correlated scores with the correlation of exponentials"
-    yield fact("many-keys", what, Float(limit, 6))
+    yield fact("independent", "relative standard deviation at λ = ½", sqrt(apart[1].subs(factor, S.Half)))
+    yield fact("many-keys", "noise of scores correlated like exponentials", Float(limit, 6))
 
 
 CLAIM = Claim(

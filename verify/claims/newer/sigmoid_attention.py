@@ -84,8 +84,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says=says)
     yield fact("normal", "limit of the sum at standard normal scores", exp(S.Half))
     for size in (2, 64):
-        what = f"limit of the sum at scaled scores in {size} dimensions"
-        yield fact(f"scaled-d{size}", what, derived["scaled"].end.subs(d, size))
+        yield fact(f"scaled-d{size}", f"limit in {size} dimensions", derived["scaled"].end.subs(d, size))
     bounds = {"from above": most.end.subs(sigma, 1), "from below": least.end.subs(sigma, 1)}
     yield Plot("sums", "sum-n*", n, bounds=bounds, y="mean sum of a row’s weights", linear="y")
 

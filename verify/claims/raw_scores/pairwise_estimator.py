@@ -58,8 +58,7 @@ def derive() -> tuple[Chain, ...]:
         (Var(PAIR) - variance + missing, "the expectation, put in", earlier(expected)),
         (missing, "the variance of a score", by_moments),
     )
-    title = "What is missing, as a share of the variance of a score"
-    share = Chain(bias.start / Var(PAIR), name="share", title=title, given=pairs).through(
+    share = Chain(bias.start / Var(PAIR), name="share", title="The share missing", given=pairs).through(
         (missing / Var(PAIR), "what is missing, put in", earlier(bias)),
         (missing / variance, "the variance of a score", by_moments),
     )
@@ -84,11 +83,9 @@ def experiment(derived: Derivation) -> Items:
     at, says = {d: 32, **UNIFORM}, "the estimator is unbiased"
     wide = Within(10.0, bias.end.subs(at), "the derived bias", why, fixed=True)
     yield Wrong("unbiased", bias, at, equals=0, laws=laws, tolerance=wide, says=says)
-    what = "undefined names in the experiment, once they are mended"
-    yield Computed("code-runs", what, undefined_names, (MENDED,), equals=0)
+    yield Computed("code-runs", "undefined names, once they are mended", undefined_names, (MENDED,), equals=0)
     yield Wrong("code-runs-as-printed", of="code-runs", arguments=(PRINTED,), says="the code runs as printed")
-    what = "first dimension minus its place on the axis, once that is mended"
-    yield Computed("axis-is-right", what, axis_offset, (MENDED,), equals=0)
+    yield Computed("axis-is-right", "first dimension minus its place", axis_offset, (MENDED,), equals=0)
     says = "its horizontal axis is the dimension, as printed"
     yield Wrong("axis-is-dimension", of="axis-is-right", arguments=(PRINTED,), says=says)
     what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"

@@ -29,8 +29,7 @@ def derive() -> tuple[Chain, ...]:
         ((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal),
         (3 + 6 / d, "collected", algebra),
     )
-    third = Chain(E(score**3), name="third", title="The third moment")
-    third = third.then(0, "a normal number has the third moment 0", normal)
+    third = Chain(E(score**3), name="third", title="The third moment").then(0, "of normal numbers", normal)
     given = (1 - erf(x * sqrt(d) / sqrt(2 * SQUARES))) / 2
     tower = "given the query a score is normal, its variance the query’s squared length"
     given_query = NORMAL - E(given), tower, of_normals("conditioning")

@@ -52,8 +52,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("correlated-components", Var(CORRELATED), {d: 8}, equals=d, says=says)
     yield fact("product-variance", "variance of one product $q_i k_i$", derived.end.subs(d, 1))
     for size in (1, 2, 8, 64, 512):
-        what = f"variance of a score at $d_k = {size}$"
-        yield fact(f"exact-variance-d{size}", what, derived.end.subs(d, size))
+        yield fact(f"exact-variance-d{size}", f"variance at $d_k = {size}$", derived.end.subs(d, size))
     curves, wrong = {"derived": derived.end}, {"wrong: $d_k^2$": d**2}
     yield Plot("variance-line", "variance-d*", d, curves=curves, wrong=wrong)
 

@@ -50,8 +50,7 @@ def experiment(derived: Derivation) -> Items:
     p, given = 1 / (1 + of_three / of_two), (2, 2, np.var(three) / np.var(two))
     yield Computed("f-test", what, special.fdtrc, given, equals=p, allowance=ROUNDING)
     yield fact("f-test-p", what, p)
-    what = "largest component of the example in 6 dimensions"
-    yield Computed("largest-component", what, max, (range(3, 6 + 3),), equals=8)
+    yield Computed("largest-component", "largest of 6 components", max, (range(3, 6 + 3),), equals=8)
     what = "whether the F test rejects equal variances at 5% (1 = yes)"
     yield Computed("not-rejected", what, operator.lt, (special.fdtrc(*given), 0.05), equals=0)
     for size in (2, 4, 6):

@@ -28,8 +28,7 @@ def experiment(derived: Derivation) -> Items:
         yield fact(f"{name}-first", f"first {what}", value)
         yield fact(f"{name}-second", f"second {what}", weight(second, first))
     little, at, lower = Threshold(Rational(1, 50)), {"scores": "0, 4"}, softmax(np.array([0.0, 4.0]))[0]
-    what = "weight of the lower of two scores that differ by 4"
-    yield Computed("gap-of-four", what, float, (lower,), at_most=little, settings=at)
+    yield Computed("gap-of-four", "weight of a score less by 4", float, (lower,), at_most=little, settings=at)
     what = f"distance of the scores times ${latex(1 / sqrt(d))}$ from 7, 5"
     where = {"scores": "14, 10", "d_k": 4}
     printed, scaled = np.array([14.0, 10.0]), np.array([7.0, 5.0])

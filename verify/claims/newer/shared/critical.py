@@ -24,8 +24,7 @@ def around_critical(product: str) -> Chains:
         ("at", of_weight, at, S.Half),
         ("below-tends", of_bound, most, S.Zero),
     ):
-        limits = Chain(Limit(x, n, oo), name=name, title=title)
-        yield limits.then(value, "the power of the length alone changes", limit())
+        yield Chain(Limit(x, n, oo), name=name, title=title).then(value, "that power alone changes", limit())
 
 
 def weight(product: Expr) -> Expr:
