@@ -20,21 +20,19 @@ def sent(weight: Expr) -> Expr:
     return weight * (Dot(u, a, v, j) - over_keys(weight.xreplace({j: l}) * Dot(u, a, v, l), l))
 
 
-def of_query(size: Expr = S.One) -> Expr:
-    """Return the squared gradient of a query at scale c, where its components are multiplied by a size."""
-    return over_components((c * over_keys(sent(Softmax(c * size * score, j)) * k[j, i])) ** 2)
-
-
-WEIGHT, SQUARED, UNSCALED = Softmax(c * score, j), of_query(), {c: S.One}
+# The squared gradient of a query at scale c; and that of one whose components are t times as large.
+SQUARED, OF_SMALL = (
+    over_components((c * over_keys(sent(Softmax(c * size * score, j)) * k[j, i])) ** 2) for size in (S.One, t)
+)
+WEIGHT, UNSCALED = Softmax(c * score, j), {c: S.One}
 MEDIANS = sqrt(Quantile(SQUARED.xreplace(UNSCALED), S.Half) / Quantile(SQUARED, S.Half))
 
 
 def derive() -> Chains:
     even = (Dot(u, a, v, j) - over_keys(Dot(u, a, v, l), l) / n) / n
     both = "both sums over keys tend to that of even attention; the factor before the keys is left"
-    of_small = of_query(t)
     title = r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$"
-    yield Chain(Limit(sqrt(of_small.xreplace(UNSCALED)) / sqrt(of_small), t, 0), title=title).through(
+    yield Chain(Limit(sqrt(OF_SMALL.xreplace(UNSCALED)) / sqrt(OF_SMALL), t, 0), title=title).through(
         (1 / c, both, limit(given=(over_components((c * over_keys(even * k[j, i])) ** 2) > 0,))),
         (sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)})),
     )
@@ -55,8 +53,7 @@ def derive() -> Chains:
     to_keys = Chain(ratio(E(of_keys)), name="keys", title="Root mean squares at the keys")
     yield to_keys.then(ratio(E(norm)), "upstream products are uncorrelated, of one variance", UPSTREAM)
     squared, apart = squares(c * score), "the upstream gradient is apart"
-    of_values = ratio(E(squared * Dot(u, a, u, a)))
-    title = "Root mean squares of what a query sends to the values"
+    of_values, title = ratio(E(squared * Dot(u, a, u, a))), "Root mean squares at the values"
     yield Chain(of_values, name="values", title=title).then(ratio(E(squared)), apart, UPSTREAM)
 
 
@@ -77,8 +74,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         yield Check("median-above-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_least=unity)
     for place in (*SMALLER, *SMALLER_STILL * fine):
         yield Check("median-below-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_most=unity)
-    of_small = of_query(t)
-    little = sqrt(E(of_small.xreplace(UNSCALED)) / E(of_small))
+    little = sqrt(E(OF_SMALL.xreplace(UNSCALED)) / E(OF_SMALL))
     for dimension in (16, 64):  # scores of a deviation of a thousandth
         where = {**at(16, dimension), t: Rational(1, 1000) / sqrt(S(dimension))}
         yield Check(f"small-scores-d{dimension}", little, where, equals=derived.end)
