@@ -56,7 +56,7 @@ def test_ids_are_the_names_of_files_and_of_nothing_else() -> None:
         module = claim.derive.__module__
         assert module.rpartition(".")[2] == name.replace("-", "_")
         assert module.split(".")[2] == claim.chapter
-        ids = [one.id for one in claim.assumptions]
+        ids = [assumption.id for assumption in claim.assumptions]
         assert len(set(ids)) == len(ids), name
 
 
@@ -172,7 +172,7 @@ def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
     drawn = draw_figures(quick, workers=1)
     texts = {name: " ".join(ET.fromstring(svg).itertext()) for name, svg in drawn.items()}  # noqa: S314
     assert {name: text for name, text in texts.items() if re.search(r"[\\${}]", text)} == {}
-    every = {f"{claim.id}.{one.id}" for claim in quick.claims for one in claim.series}
+    every = {f"{claim.id}.{figure.id}" for claim in quick.claims for figure in claim.series}
     # A report of a few claims has the ratios of all, that of the catalogue those of the claims that open it.
     few = is_led(quick) and len(quick.claims) <= FEW
     led = [claim for claim in quick.claims if few or (claim.id in OPENING and not is_led(quick))]

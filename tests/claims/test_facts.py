@@ -59,16 +59,16 @@ DRAWN = "length-scaling"
 def test_each_fact_is_what_arithmetic_says(name: str) -> None:
     """Every fact of these chapters is here, and has this value."""
     claim = CATALOGUE[name]
-    found = {one.id: one.value for one in claim.exact_values(claim.derived())}
+    values = {fact.id: fact.value for fact in claim.exact_values(claim.derived())}
     if name != DRAWN:
-        assert found == pytest.approx(EXPECTED.get(name, {}), rel=1e-12)
+        assert values == pytest.approx(EXPECTED.get(name, {}), rel=1e-12)
 
 
 @pytest.mark.slow
 def test_what_growing_scores_keep_is_what_drawn_rows_keep() -> None:
     """Means of plainly drawn rows of a million keys, within five standard errors; the claim draws fewer."""
     claim, keys = CATALOGUE[DRAWN], 10**6
-    facts = {one.id: one.value for one in claim.exact_values(claim.derived())}
+    facts = {fact.id: fact.value for fact in claim.exact_values(claim.derived())}
     assert set(facts) == {"kept-by-n4", "kept-by-n1024", "kept-by-n1000000"}
     scores = np.random.default_rng(7).standard_normal((20, keys)) * 2 * math.sqrt(2 * math.log(keys))
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))

@@ -18,7 +18,7 @@ KEYS, COPIES, WIDTH = 3, 2, 2
 def test_a_sink_is_one_key_more_without_a_value() -> None:
     """Weights are exponentials over the sum of all and the sink's; alone it leaves nothing or all."""
     scores = RNG.normal(size=(3, 4))
-    expected = [[math.exp(one) / (sum(map(math.exp, row)) + math.e) for one in row] for row in scores]
+    expected = [[math.exp(score) / (sum(map(math.exp, row)) + math.e) for score in row] for row in scores]
     assert beside_sink(scores, 1.0) == pytest.approx(np.array(expected))
     assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
     assert beside_sink(scores, 800.0) == pytest.approx(0.0)
@@ -47,8 +47,8 @@ def test_sums_in_few_bits() -> None:
     """As NumPy's half precision has them, one after the other and in pairs."""
     terms = RNG.random(256).astype(np.float16)
     total = np.float16(0)
-    for one in terms:
-        total += one
+    for term in terms:
+        total += term
     wide = terms.astype(np.float64)
     assert low_precision_sums.in_turn(wide, 11) == total
     pairs = terms

@@ -42,8 +42,7 @@ def experiment(derived: Derivation) -> Items:
     yield Check("independent-n16", derived, {m: S.Half, n: 16, sigma: 2})
     what, at, row = r"$\sum_j p_j^2$ of equal scores", {"m": 0.5, "n": 64}, softmax(-np.arange(64) / 2)
     yield Computed("reach", what, np.dot, (row, row), equals=reach, settings=at, allowance=ROUNDING)
-    says = "the scale alone sets the variance of rows: it is {value}"
-    yield Wrong("scale-alone", of="row-m05-n64", equals=1, says=says)
+    yield Wrong("scale-alone", of="row-m05-n64", equals=1, says="the scale alone gives {value}")
     says = "the bias adds {twelfth} to what scores have alone"
     yield Wrong("twelfth-of-n-squared", of="row-m05-n4", equals=1 + m**2 * n**2 / 12, says=says)
     says = "the slope enters once, not squared"

@@ -76,8 +76,7 @@ def experiment(derived: Derivation) -> Items:
     what, fit = "the scale fitted to an output without errors", (SCORES, ROW, output, 1.3 * PLANTED)
     planted = Computed.sharing(settings=row, allowance=ROUNDING)
     yield planted("found-again", what, fitted_scale, fit, equals=PLANTED)
-    says = "fitted scales are half a standard error off on average"
-    yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says=says)
+    yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says="fits are half an error off")
     says = "a scale that is larger by one per cent leaves the same output"
     larger = SCORES, ROW, more, 1.3 * PLANTED
     yield Wrong("larger-scale", of="found-again", equals=PLANTED, arguments=larger, says=says)

@@ -48,8 +48,7 @@ def experiment(derived: Derivation) -> Items:
     for length, name in product(LENGTHS, ("squares", "lost")):
         yield wide(f"{name}-s{length}", derived[name], {n: KEYS * length, d: D, longer: length})
     yield Wrong("factor-once", of="variance-s64", equals=FACTOR, says="the factor enters once")
-    says = "{cell:s} times as long rows attend to as many keys"
-    yield Wrong("same-number", of="squares-s16", equals=exact(SQUARES)(1), says=says)
+    yield Wrong("same-number", of="squares-s16", equals=exact(SQUARES)(1), says="as many keys at any length")
     yield Wrong("same-loss", of="lost-s16", equals=exact(LOST)(1), says="rows lose as much as at {lost-s1:s}")
     powers = {"most-keys": derived["most"].end, "longest-row": LAST}
     of_many = log(longer) + 1 - derived.end

@@ -66,8 +66,7 @@ def experiment(derived: Derivation) -> Items:
     seven = Computed.sharing(settings=where, arguments=(weights(7, 16, 0.5),))
     yield seven("nearly", "entropy lost", lost_by, at_most=derived.end.subs(R, S.Half))
     smaller = most.subs({n: 3, R: log(2) * Rational(19, 20)})
-    says = "the bound for a range smaller by a twentieth holds as well"
-    yield Wrong("smaller-range", of="attained", equals=smaller, says=says)
+    yield Wrong("smaller-range", of="attained", equals=smaller, says="the bound of a smaller range holds")
     says, constant = "one eighth can be lowered to one over eight and a tenth", Rational(81, 10)
     yield Wrong("smaller-constant", of="nearly", at_most=S.Half**2 / constant, says=says)
 

@@ -81,8 +81,7 @@ def experiment(derived: Derivation) -> Items:
             where = {"precision": name, "terms": terms, "of": value}
             what, given, end = "sum of equal terms", (np.full(terms, value), bits), 2 ** (bits + power)
             yield Computed(f"{name}-{words}", what, in_turn, given, equals=end, settings=where)
-    says = "pairwise sums keep no more than sequential ones"
-    yield Wrong("pairs-stagnate", of="pairs-n4096", at_most=share.end, says=says)
+    yield Wrong("pairs-stagnate", of="pairs-n4096", at_most=share.end, says="pairwise sums keep no more")
     for name, of, end, says in (
         ("one-less", "bfloat16-ones", MOST - 1, "the sum stops one lower"),
         ("as-in-bfloat16", "half-ones", MOST, "half precision stops where bfloat16 does"),

@@ -61,8 +61,7 @@ def experiment(derived: Derivation) -> Items:
     yield no_score("absolute", BELOW, {d: 16, tau: LOW}, equals=S.Zero)
     says = "a score below minus the level remains in only nine of twenty draws"
     yield Wrong("seldom", of="below-d16", at_most=Rational(9, 20), says=says)
-    says = "scores are multiplied by the root of the factor"
-    yield Wrong("root-alone", of="temperature", arguments=less, says=says)
+    yield Wrong("root-alone", of="temperature", arguments=less, says="scores get the root of the factor")
 
 
 CLAIM = Claim(

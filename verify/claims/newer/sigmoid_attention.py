@@ -80,8 +80,7 @@ def experiment(derived: Derivation) -> Items:
     says = "the bound for a mean square less three hundredths holds, too"
     smaller = MEAN**2 / (MEAN + Rational(97, 100) * SQUARE / n)
     yield Wrong("smaller-square", of="below-n4-narrow", at_least=smaller, says=says)
-    says = "with this bias the weights of a row sum to one on average"
-    yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says=says)
+    yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says="with this bias weights sum to one")
     yield fact("normal", "limit of the sum at standard normal scores", exp(S.Half))
     for size in (2, 64):
         yield fact(f"scaled-d{size}", f"limit in {size} dimensions", derived["scaled"].end.subs(d, size))

@@ -78,11 +78,9 @@ def experiment(derived: Derivation) -> Items:
     yield Computed(name, what, np.size, given, equals=whole, settings=single_head)
     says = "{d_k} is the dimension of the embedding"
     yield Wrong("key-dimension-is-embedding-dimension", of="keys-columns", equals=WIDTH, says=says)
-    says = "a score adds one product for each token"
-    yield Wrong("products-are-tokens", of="queries-columns", equals=TOKENS, says=says)
+    yield Wrong("products-are-tokens", of="queries-columns", equals=TOKENS, says="a score sums over tokens")
     rows, columns = (computed["queries"].T @ computed["keys"], 0), (computed["output"].T, 1)
-    says = "scores compare the components, not the tokens"
-    yield Wrong("transposed-rows", of="scores-rows", arguments=rows, says=says)
+    yield Wrong("transposed-rows", of="scores-rows", arguments=rows, says="scores compare components")
     yield Wrong("transposed-columns", of="output-columns", arguments=columns, says="tokens are the columns")
     yield fact("query-columns", "columns of a query matrix", number("columns", "queries"))
     yield fact("products-per-score", "products that a score adds", number("columns", "queries"))

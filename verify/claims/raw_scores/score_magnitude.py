@@ -40,10 +40,8 @@ def experiment(derived: Derivation) -> Items:
     at = {d: 64}
     for size in (1, 2, 8, 64, 512):
         yield Check(f"magnitude-d{size}", derived, {d: size}, control=size == 64)
-    says = "a typical score has the size of its standard deviation, {root_d}"
-    yield Wrong("size-of-deviation", derived, at, equals=sqrt(d), says=says)
-    says = "sizes grow in proportion to the dimension, to {value} here"
-    yield Wrong("proportional", derived, at, equals=d * sqrt(2 / pi), says=says)
+    yield Wrong("size-of-deviation", derived, at, equals=sqrt(d), says="a typical score is {root_d} in size")
+    yield Wrong("proportional", derived, at, equals=d * sqrt(2 / pi), says="sizes grow like the dimension")
     yield Check("measured-above", derived["above"], at, sharper=0.97)
     yield Check("measured-below", derived["below"], at, sharper=1.03)
     yield Plot("sizes", "magnitude-d*", d, curves={"exact": derived.end, "{above:end}": ASYMPTOTE})

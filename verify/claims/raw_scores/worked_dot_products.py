@@ -59,12 +59,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("one-vector-grows", of="cubic-sum", arguments=(np.cumsum(ROW),), says=says)
     says = "the three-dimensional products vary no more than the two-dimensional ones"
     yield Wrong("same-spread", of="spread-of-three", equals=of_two, says=says)
-    says = "with both sets exchanged the order is the same"
-    yield Wrong("exchanged", of="two-below-three", arguments=(-less,), says=says)
+    yield Wrong("exchanged", of="two-below-three", arguments=(-less,), says="both sets can be exchanged")
     says = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
     yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says=says)
-    says = "there are three degrees of freedom"
-    yield Wrong("three-degrees", of="f-test", arguments=(3, 3, given[2]), says=says)
+    yield Wrong("three-degrees", of="f-test", arguments=(3, 3, given[2]), says="three degrees of freedom")
     yield Wrong("components-stay-small", of="largest-component", equals=4, says="components stay that small")
     says = "three products each are evidence that the variance grows (F test at 5%)"
     yield Wrong("three-products-are-evidence", of="not-rejected", equals=1, says=says)

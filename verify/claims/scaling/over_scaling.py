@@ -15,8 +15,7 @@ def experiment(derived: Derivation) -> Items:
     for size in (1, 4, 16, 64, 256, 1024):
         yield Check(f"variance-d{size}", derived, {d: size}, control=size == 64)
     yield Fit("variance-d*", over=d, law=derived.end)
-    says = "the variance stays at {value}, as after dividing by the root"
-    yield Wrong("stays-at-one", derived, {d: 64}, equals=1, says=says)
+    yield Wrong("stays-at-one", derived, {d: 64}, equals=1, says="the variance stays at {value}")
     curves = {"derived": derived.end}
     yield Plot("falling-variance", "variance-d*", d, curves=curves, wrong={"divided by {root_d}": 1})
 

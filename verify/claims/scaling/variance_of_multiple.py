@@ -32,13 +32,11 @@ def experiment(derived: Derivation) -> Items:
     ):
         at, laws = {c: constant, d: 4}, {q: law, k: law}
         yield Check(f"{name}-multiple", of_score, at, laws=laws, control=law == NORMAL)
-    says = "the constant enters once: the variance is {once}"
-    yield Wrong("linear", of_score, {c: 3, d: 4}, equals=of_score.end / c, says=says)
+    yield Wrong("linear", of_score, {c: 3, d: 4}, equals=of_score.end / c, says="the constant enters once")
 
 
 CLAIM = Claim(
     statement="For any variable with a finite variance and any constant, {main}.",
     meaning="To divide a variance by {d_k}, divide the variable by its square root. This one rule is why the "
     "scale of attention is a root, and it holds for every law, not only for the normal one.",
-    symbols={"once": c * Var(X)},
 )

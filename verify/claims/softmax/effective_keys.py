@@ -26,8 +26,7 @@ def experiment(derived: Derivation) -> Items:
     near_limit = Allowance(1e-4, "the distance from the limit of infinitely many keys")
     given, where = (TIMES, {n: MANY}), {"n": MANY, "sigma": 1}
     yield Computed("limit", TIMES, integrated, given, equals=EULER, settings=where, allowance=near_limit)
-    says = "attention spreads over all keys: {times} is {value}"
-    yield Wrong("over-all-keys", of="squares-n64", equals=S.One, says=says)
+    yield Wrong("over-all-keys", of="squares-n64", equals=S.One, says="attention spreads over all keys")
     yield Wrong("limit-at-once", of="squares-n4", equals=EULER, says="the limit is reached with 4 keys")
     says, few = "{n} = 1000 keys are as good as infinitely many", {n: 1000}
     yield Wrong("limit-at-thousand", of="limit", at=few, equals=EULER, arguments=(TIMES, few), says=says)

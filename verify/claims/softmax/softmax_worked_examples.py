@@ -41,8 +41,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("single", of="softmax-4-5", arguments=(single,), says="single precision is exact")
     says = "a gap of four leaves less than a fifty-sixth"
     yield Wrong("less-than-a-56th", of="gap-of-four", at_most=Threshold(Rational(1, 56)), says=says)
-    says = "the scale is the inverse of the dimension"
-    yield Wrong("over-d", of="scaled-14-10", arguments=(printed / 4, scaled), says=says)
+    yield Wrong("over-d", of="scaled-14-10", arguments=(printed / 4, scaled), says="the divisor is {d_k}")
 
 
 CLAIM = Claim(
