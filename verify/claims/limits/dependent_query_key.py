@@ -69,8 +69,7 @@ def experiment(derived: Derivation) -> Items:
     for row, column in product((1, 2), repeat=2):
         name, there = f"covariance-q{row}-k{column}", {**at, i: row, l: column}
         yield Check(name, derived["covariance"], there, laws=law, tolerance=2.0)
-    says = "{C} is the covariance of the key with the query, the other way round"
-    yield Wrong("transposed", of="covariance-q1-k2", equals=CROSS[1, 0], says=says)
+    yield Wrong("transposed", of="covariance-q1-k2", equals=CROSS[1, 0], says="{C} may be transposed")
     crossed, other_way = GENERAL.xreplace({SQUARE: CROSSED}), GENERAL.xreplace({OF_MEANS: OTHER_WAY})
     for name, of, value, says in (
         ("as-if-independent", "variance", OF_BOTH, "the dependence does not matter"),

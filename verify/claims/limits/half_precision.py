@@ -52,8 +52,7 @@ def experiment(derived: Derivation) -> Items:
         yield Computed(name, what, overflowing, (size, -0.5), at_most=NEVER, settings=settings)
     says = "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}"
     yield Wrong("raw-as-rarely", of="raw-d256", equals=derived.end.subs(d, 16), says=says)
-    says = "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions"
-    yield Wrong("raw-rare", derived, {d: 16, b: OVERFLOW}, at_most=RARE, says=says)
+    yield Wrong("raw-rare", derived, {d: 16, b: OVERFLOW}, at_most=RARE, says="raw scores rarely overflow")
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
     root = {Symbol("power of d_k"): -0.25}
     yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, arguments=(16, -0.25), says=says)

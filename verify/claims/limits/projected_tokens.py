@@ -59,8 +59,7 @@ def experiment(derived: Derivation) -> Items:
         check, laws, usual = f"{name}-square", {W: law, U: law}, name == "linear-default"
         yield Check(check, derived, at, laws=laws, tolerance=2.0, shape={m: 64}, control=usual)
         if name in ("per-head-xavier", "packed-xavier", "he"):
-            says = f"after scaling the variance is {{value}}, with the initialisation {words}"
-            yield Wrong(f"{name}-is-one", of=check, equals=1, says=says)
+            yield Wrong(f"{name}-is-one", of=check, equals=1, says=f"{words}: the variance is {{value}}")
         yield fact(f"{name}-variance", f"scaled variance, {words}", derived.end.subs(v, entry).subs(SIZES))
 
 

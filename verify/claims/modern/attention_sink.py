@@ -62,8 +62,7 @@ def experiment(derived: Derivation) -> Items:
     distance = Computed.sharing(code=largest_difference, equals=0, allowance=ROUNDING)
     yield distance("gradient", what, arguments=gradients, settings=settings)
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says="a sink counts as one more key")
-    says = "the gradient is that beside a sink whose score is higher by a hundredth"
-    yield Wrong("larger-sink", of="gradient", arguments=higher, says=says)
+    yield Wrong("larger-sink", of="gradient", arguments=higher, says="the gradient is that of a larger sink")
     checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}
     curves = {f"integrated, $n = {keys}$": weight(keys) for keys in (4, 64)}
     bounds = {f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)}

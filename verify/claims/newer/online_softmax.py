@@ -78,8 +78,7 @@ def experiment(derived: Derivation) -> Items:
     for spread in SPREADS:
         cost = E(Column(in_few_bits, f"lagging-{spread}")) / E(Column(in_few_bits, f"at-maximum-{spread}"))
         yield of_rows(f"cost-s{spread}", cost, {n: KEYS}, at_most=Threshold(2))
-    says = "it is enough that no score exceeds the maximum so far by more than that"
-    yield Wrong("against-the-last", of="sum-t2", arguments=(2.0, True), says=says)
+    yield Wrong("against-the-last", of="sum-t2", arguments=(2.0, True), says="the maximum so far will do")
     single = in_single_precision(lambda scores: single_pass(scores, 2.0)[0])(SCORES), both[1]
     yield Wrong("in-single-precision", of="same-weights", arguments=single, says="single precision is exact")
     yield Wrong("no-cost", of="cost-s1", at_most=Threshold(1), says="a lagging reference costs nothing")

@@ -44,10 +44,8 @@ def experiment(derived: Derivation) -> Items:
     level, squares = derived.end.subs(d, D), derived["squares"]
     says, of_row = "the entries of a row are independent, so their squares are uncorrelated", OF_ROW
     yield Wrong("row-is-independent", squares, {d: D}, equals=0, tolerance=of_row, shape=WHOLE, says=says)
-    says = "the entries of a matrix vary the more, the larger it is: here by {value}"
-    yield Wrong("times-the-matrix", of="variance-all", equals=SIDE * level, says=says)
-    says = "entries that share a query have a correlation of a half"
-    yield Wrong("row-is-correlated", of="covariance-in-row", equals=level / 2, says=says)
+    yield Wrong("times-the-matrix", of="variance-all", equals=SIDE * level, says="larger matrices vary more")
+    yield Wrong("row-is-correlated", of="covariance-in-row", equals=level / 2, says="rows are correlated")
     says = "squares go together as those within a row, wherever they stand"
     yield Wrong("all-squares-go-together", of="squares-apart", equals=squares.end, says=says)
 

@@ -75,14 +75,12 @@ def experiment(derived: Derivation) -> Items:
     ):
         first, far = TERM.subs({x: WORST, d: size}), Allowance(0.005 * code(size), beyond)
         yield Computed(name, what, code, (size,), first, settings={"d_k": size}, allowance=far, off=off)
-    says = "in {cell:d_k} dimensions scores have a normal kurtosis, {value}"
-    yield Wrong("mesokurtic", derived, many, equals=3, tolerance=fixed, says=says)
+    yield Wrong("mesokurtic", derived, many, equals=3, tolerance=fixed, says="scores have a normal kurtosis")
     says, within = "a score of one dimension is normal", of_probability()
     yield Wrong("normal-at-once", DISTANCE, few, equals=0, tolerance=within, says=says)
     says = "the first-order term is exact already in one dimension"
     yield Wrong("first-order-is-exact", DISTANCE, few, equals=TERM, tolerance=wide, says=says)
-    says = "the distance shrinks as the inverse of {root_d}, as for sums of skewed terms"
-    yield Wrong("root-rate", of="rate", equals=-S.Half, says=says)
+    yield Wrong("root-rate", of="rate", equals=-S.Half, says="the distance shrinks like 1 over {root_d}")
     words, curves = "distance to the normal law, where its first order is largest", {"exact law": gap}
     bounds = {"first order": TERM.subs(x, WORST)}
     yield Plot("distance", "distance-d*", d, curves=curves, bounds=bounds, span=(1, 256), y=words)

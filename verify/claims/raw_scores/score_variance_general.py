@@ -45,8 +45,7 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"exponential-variance-d{size}", derived, {d: size}, laws=SKEWED)
     says = "the means do not matter: the variance is {WITHOUT_MEANS}"
     yield Wrong("without-means", derived, {d: 100}, equals=WITHOUT_MEANS, laws=UNIFORM, says=says)
-    says = "the mean is {value} also for uniform components that are all positive"
-    yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says=says)
+    yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says="the mean is {value} all the same")
     yield fact("uniform-variance-per-dimension", "variance per dimension, components from U(0, 1)", law / d)
     curves, wrong = {"derived": law}, {"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)}
     title = "Components that are all positive: their means add 6/7 of the variance"

@@ -57,11 +57,9 @@ def experiment(derived: Derivation) -> Items:
         yield fact(f"dot-{size}", f"worked product [1, …, {size}]·[3, …, {size + 2}]", result[size])
     says = "it is cubic also where one vector keeps its components"
     yield Wrong("one-vector-grows", of="cubic-sum", arguments=(np.cumsum(ROW),), says=says)
-    says = "the three-dimensional products vary no more than the two-dimensional ones"
-    yield Wrong("same-spread", of="spread-of-three", equals=of_two, says=says)
+    yield Wrong("same-spread", of="spread-of-three", equals=of_two, says="both sets of products vary as much")
     yield Wrong("exchanged", of="two-below-three", arguments=(-less,), says="both sets can be exchanged")
-    says = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
-    yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says=says)
+    yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says="the products grow proportionally")
     yield Wrong("three-degrees", of="f-test", arguments=(3, 3, given[2]), says="three degrees of freedom")
     yield Wrong("components-stay-small", of="largest-component", equals=4, says="components stay that small")
     says = "three products each are evidence that the variance grows (F test at 5%)"

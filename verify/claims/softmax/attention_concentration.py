@@ -38,12 +38,10 @@ def experiment(derived: Derivation) -> Items:
     of_many = HIGHEST, {n: many}
     most, less = sqrt(2 * log(S(many))), sqrt(Rational(3, 2) * log(S(many)))
     yield Computed(f"largest-n{many}", HIGHEST, integrated, of_many, at_most=most, settings=where)
-    says = "the mean of the largest is at most {value}, a bound with a smaller constant"
-    yield Wrong("largest-too-small", of=f"largest-n{many}", at_most=less, says=says)
+    yield Wrong("largest-too-small", of=f"largest-n{many}", at_most=less, says="a smaller constant will do")
     says = "it freezes only beyond as many dimensions as keys: {cell:n} keys, {cell:d_k} dimensions"
     yield Wrong("freezes-at-d-equal-n", of="raw-n256-d64", equals=Threshold(Rational(1, 5)), says=says)
-    says = "all weight is on one key as soon as {d_k} reaches {freezing}"
-    yield Wrong("freezes-at-once", of="raw-n256-d11", equals=Threshold(1), says=says)
+    yield Wrong("freezes-at-once", of="raw-n256-d11", equals=Threshold(1), says="attention freezes at once")
     yield Wrong("scaled-concentrates", of="scaled-n256-d64", equals=UNSCALED, says="scaled concentrates, too")
     for keys in (16, 4096):
         yield fact(f"freezing-dimension-n{keys}", rf"$2\ln n$ at $n = {keys}$", 2 * log(keys))

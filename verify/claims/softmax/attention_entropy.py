@@ -30,12 +30,10 @@ def experiment(derived: Derivation) -> Items:
     for keys, size, least, false in ((64, 4, Rational(1, 3), 1.1), (512, 64, Rational(2, 5), 0)):
         name, at, fixed = f"rows-below-n{keys}-d{size}", {n: keys, d: size}, Within(fixed=True)
         yield Check(name, SHARE, at, at_least=Threshold(least), tolerance=fixed, sharper=false)
-    says = "at most {half_sigma} is lost, not {half_square}"
-    yield Wrong("half-sigma", of="loss-of-spread-rows", at_most=sigma / 2, says=says)
+    yield Wrong("half-sigma", of="loss-of-spread-rows", at_most=sigma / 2, says="only {half_sigma} is lost")
     says = "without scaling, too, at most half a nat is lost"
     yield Wrong("unscaled-loses-as-little", lost(score), {n: 64, d: 64}, at_most=S.Half, says=says)
-    says = "how many keys there are does not matter: many lose as much as four"
-    yield Wrong("loss-of-few-keys", of="value-n512-d64", equals=few, says=says)
+    yield Wrong("loss-of-few-keys", of="value-n512-d64", equals=few, says="many keys lose as much as four")
     says, at = "every row, not only their mean, keeps all but half a nat", {n: 64, d: 4}
     yield Wrong("every-row", SHARE, at, at_most=Threshold(0), tolerance=of_probability(), says=says)
     yield fact("least-spread", r"bound on $e^{\mathbb{E}H}/n$ at $\sigma = 1$", exp(-at_unit))
