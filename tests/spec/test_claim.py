@@ -219,18 +219,16 @@ def test_an_axis_is_a_setting_that_is_a_number(over: str, message: str) -> None:
 
 
 def test_words_stand_in_for_a_figure() -> None:
-    """They say how each layer runs: in the order of the places, and where it turns."""
+    """They say how each layer runs, in the order of the places, and how far where it turns."""
     layers = (
         figures.layer("line", "falls", (1, 2, 4), (3, 2, 1), "truth"),
         figures.layer("line", "$d_k^2$", (1, 2, 4), (1, 1.01, 1), "other"),
-        figures.layer("line", "turns", (1, 2, 4), (1, 5, 0.5), "control"),
         figures.layer("points", "turns", (1, 2, 4), (4, 2, 3), "measured"),
-        figures.layer("points", "swings", (1, 2, 4, 5), (4, 2, 6, 5), "measured"),
+        figures.layer("points", "", (1, 2, 4, 5), (4, 2, 6, 5), "measured"),
     )
     drawn = figures.figure("f", "F", *layers, x=d, y="share of scores", linear="y")
     assert drawn.alt == (
         "Share of scores, against dimension d_k, from 1 to 5, which is logarithmic. "
-        "Falls: falls from 3 to 1. d_k²: level at 1. Turns: rises from 1 to 5 at 2 "
-        "and falls to 0.5. Measured: falls from 4 to 2 at 2 and rises to 3. "
-        "Swings: from 4 to 5, between 2 and 6."
+        "Falls: from 3 to 1. d_k²: level at 1. Turns: from 4 to 3, between 2 and 4. "
+        "Measured: from 4 to 5, between 2 and 6."
     )

@@ -123,8 +123,6 @@ def cell_name(setting: Setting, taken: set[str]) -> str:
 def predicted(given: Compared) -> Prediction:
     """Return the prediction of a comparison, as a number with its exact form."""
     value = given.predicted
-    if isinstance(value, Prediction):
-        return value
     if isinstance(value, Threshold):
         alone = replace(given, equals=value.value, at_most=None, at_least=None)
         return replace(predicted(alone), origin="set")

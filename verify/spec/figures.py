@@ -72,22 +72,15 @@ def _sentence(label: str) -> str:
 
 
 def _course(layer: PlotLayer) -> str:
-    """Return how a layer runs, such as ``rises from 1 to 64``; its intervals, or 2%, are noise."""
-    x, y = layer.x, layer.y
-    first, last, low, high = y[0], y[-1], min(y), max(y)
+    """Return how a layer runs, such as ``from 1 to 64``; its intervals, or 2%, are noise."""
+    first, last, low, high = layer.y[0], layer.y[-1], min(layer.y), max(layer.y)
     widths = (above - below for below, above in zip(layer.lo, layer.hi, strict=True))
     noise = max(0.02 * max(high - low, abs(high), abs(low)), *widths, 0.0)
-    start, end = _number(first), _number(last)
     if high - low <= noise:
-        return f"level at {start}"
-    above, below = high - max(first, last) > noise, min(first, last) - low > noise
-    if above and below:
-        return f"from {start} to {end}, between {_number(low)} and {_number(high)}"
-    if above:
-        return f"rises from {start} to {_number(high)} at {_number(x[y.index(high)])} and falls to {end}"
-    if below:
-        return f"falls from {start} to {_number(low)} at {_number(x[y.index(low)])} and rises to {end}"
-    return f"{'rises' if last > first else 'falls'} from {start} to {end}"
+        return f"level at {_number(first)}"
+    is_beyond = high - max(first, last) > noise or min(first, last) - low > noise
+    turns = f", between {_number(low)} and {_number(high)}" if is_beyond else ""
+    return f"from {_number(first)} to {_number(last)}{turns}"
 
 
 def plot(item: Plot, findings: Any, title: str) -> Figure:
