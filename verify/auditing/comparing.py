@@ -13,7 +13,7 @@ rules do:
 import datetime as dt
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def compare_recordings(a: Recording | Path | str, b: Recording | Path | str) -> 
     before, has_parted = 0.0, False
     with threadpool_limits(limits=1, user_api="blas"):
         for first, second in pairs:
-            layer = _Differences(first, second)
+            layer = _differences(first, second)
             left_out += [f"{first.name}: {problem}" for problem in layer.problems]
             if not layer.calls:
                 continue
@@ -195,6 +195,7 @@ class _Rows:
         return np.where(lost > 0, math.inf, ratio)
 
 
+@dataclass
 class _Differences:
     """How far the calls of one layer in two recordings differ.
 
@@ -202,57 +203,56 @@ class _Differences:
     the first in which it differs. ``problems`` say what could not be compared.
     """
 
-    def __init__(self, a: Layer, b: Layer) -> None:
-        self.arrays: dict[str, _Rows] = {}
-        self.exact: dict[str, ComparedPart] = {}
-        self.problems: list[str] = []
-        self.unit, self.rows, self.calls = 0.0, 0, 0
-        missing: dict[str, None] = {}
-        counts = [0, 0]
-        for number, pair in enumerate(zip_longest(a.calls, b.calls)):
-            counts = [count + (call is not None) for count, call in zip(counts, pair, strict=True)]
-            if None in pair:
-                continue
-            first, second = map(in_memory, pair)
-            if problem := next(_misfits(first, second), ""):
-                self.problems.append(f"call {number} {problem}")
-            else:
-                missing |= dict.fromkeys(self._add(first, second))
-        if counts[0] != counts[1]:
-            self.problems.append(f"has {counts[0]} calls in A and {counts[1]} in B")
-        if len(self.problems) > 1:
-            self.problems[1:] = [f"{len(self.problems) - 1} more of its calls"]
-        self.problems += missing
+    arrays: dict[str, _Rows] = field(default_factory=dict)
+    exact: dict[str, ComparedPart] = field(default_factory=dict)
+    problems: dict[str, None] = field(default_factory=dict)
+    unit: float = 0.0
+    rows: int = 0
+    calls: int = 0
 
-    def _add(self, a: Call, b: Call) -> Iterator[str]:
-        """Add a call of each recording, and yield which arrays were not compared, and why."""
-        self.unit = max(self.unit, unit_of(a), unit_of(b))
-        used_rows, used_keys, parts = _mask_parts(a, b, self.calls, self.unit)
-        self.rows += int(a.query.shape[1]) * int(used_rows.sum())
+
+def _differences(first: Layer, second: Layer) -> _Differences:
+    """Return how far the calls of a layer differ, which are matched in their order."""
+    layer, counts = _Differences(), [0, 0]
+    for number, pair in enumerate(zip_longest(first.calls, second.calls)):
+        counts = [count + (call is not None) for count, call in zip(counts, pair, strict=True)]
+        if None in pair:
+            continue
+        a, b = map(in_memory, pair)
+        if problem := next(_misfits(a, b), ""):
+            layer.problems[f"call {number} {problem}"] = None
+            continue
+        layer.unit = max(layer.unit, unit_of(a), unit_of(b))
+        used_rows, used_keys, parts = _mask_parts(a, b, layer.calls, layer.unit)
+        layer.rows += int(a.query.shape[1]) * int(used_rows.sum())
         for name in ("x", "q", "k", "v", "out"):
-            pair = [to_numpy(array) for x in (a, b) if (array := getattr(x, ARRAYS[name])) is not None]
-            if len(pair) == 1:
-                yield f"{name} is in one recording only"
-            elif name == "x" and len({array.shape for array in pair}) == 2:
-                yield f"{name} is of two shapes"
-            elif pair:
+            arrays = [to_numpy(array) for x in (a, b) if (array := getattr(x, ARRAYS[name])) is not None]
+            if len(arrays) == 1 or (name == "x" and len({array.shape for array in arrays}) == 2):
+                why = "in one recording only" if len(arrays) == 1 else "of two shapes"
+                layer.problems[f"{name} is {why}"] = None
+            elif arrays:
                 if name == "x":  # the input of a module has one head
-                    shape = (len(pair[0]) if pair[0].ndim > 2 else 1, 1, -1, pair[0].shape[-1])
-                    pair = [array.reshape(shape) for array in pair]
-                most = max(array.shape[1] for array in pair)
-                first, second = (np.repeat(array, most // array.shape[1], axis=1) for array in pair)
+                    shape = (len(arrays[0]) if arrays[0].ndim > 2 else 1, 1, -1, arrays[0].shape[-1])
+                    arrays = [array.reshape(shape) for array in arrays]
+                # Heads of keys that one recording repeats stand for as many in the other.
+                most = max(array.shape[1] for array in arrays)
+                arrays = [np.repeat(array, most // array.shape[1], axis=1) for array in arrays]
                 use = used_keys if name in ("k", "v") else used_rows
-                use = use if use.shape == first.shape[:3:2] else np.ones(first.shape[:3:2], dtype=bool)
+                use = (
+                    use if use.shape == arrays[0].shape[:3:2] else np.ones(arrays[0].shape[:3:2], dtype=bool)
+                )
                 use = np.repeat(use[:, None], most, axis=1)
-                self.arrays.setdefault(name, _Rows()).add(first, second, use, self.calls)
+                layer.arrays.setdefault(name, _Rows()).add(arrays[0], arrays[1], use, layer.calls)
         usual = int(a.query.shape[3]) ** -0.5
-        scales = (usual if call.scale is None else call.scale for call in (a, b))
-        parts.append(_number_part("scale", *scales))
+        parts.append(_number_part("scale", *(usual if x.scale is None else x.scale for x in (a, b))))
         parts += [_number_part(name, getattr(a, name), getattr(b, name)) for name in ("softcap", "sink")]
         for part in filter(None, parts):
-            if part.name not in self.exact or self.exact[part.name].outcome is Agreement.SAME:
-                self.exact[part.name] = part
-        self.calls += 1
+            if part.name not in layer.exact or layer.exact[part.name].outcome is Agreement.SAME:
+                layer.exact[part.name] = part
+        layer.calls += 1
+    if counts[0] != counts[1]:
+        layer.problems[f"has {counts[0]} calls in A and {counts[1]} in B"] = None
+    return layer
 
 
 def _mask_parts(a: Call, b: Call, number: int, unit: float) -> tuple[Flags, Flags, list[ComparedPart | None]]:
@@ -325,48 +325,45 @@ def _array_parts(layer: _Differences, before: float, *, follows: bool) -> Iterat
     else:
         # Rounding changes q, k and v alike, so the least of them says how much there is.
         limit = _ALIKE * max(floor, min(least, _GROWTH * max(sizes.get("x", least), floor)))
+    smallest = _SHARE * max(least, 2 * _ROUNDINGS * layer.unit)
     for name in [name for name in sizes if name != "x"]:
-        part = _array_part(layer, name, limit, follows=follows)
-        yield part if follows else _with_factor(part, layer, least)
+        yield _array_part(layer, name, limit, follows=follows, smallest=smallest)
 
 
-def _array_part(layer: _Differences, name: str, limit: float, *, follows: bool) -> ComparedPart:
-    """Return what is said of an array, which may differ by ``limit``."""
+def _array_part(
+    layer: _Differences, name: str, limit: float, *, follows: bool, smallest: float = math.inf
+) -> ComparedPart:
+    """Return what is said of an array, which may differ by ``limit``, and heads by a ``smallest`` factor."""
     rows = layer.arrays[name]
-    size = float(rows.relative())
+    size, sums = float(rows.relative()), rows.sums
     known: dict[str, Any] = {"name": name, "size": None if size == math.inf else size}
-    if size <= limit and rows.farthest <= _ROW * limit:
+    is_same, heads = size <= limit and rows.farthest <= _ROW * limit, tuple[int, ...]()
+    if not is_same:
+        known |= {"outcome": Agreement.DIFFERS, "example": rows.example}
+        known["allowed"] = None if size <= limit else limit
+        if name != "x":
+            heads = tuple(np.flatnonzero(~(rows.relative(axis=()) <= limit)).tolist()) or (rows.head,)
+    if follows and not is_same:
+        return ComparedPart(name=name, size=known["size"], heads=heads, outcome=Agreement.FOLLOWS)
+    # Heads may be multiples of their counterparts, b = a·(1 + f), by less than all may differ.
+    factor, error = pooled(sums[:5])
+    is_far = (np.abs(factor) > _SURE * error) & (np.abs(factor) > smallest) & (sums[7] >= _FEWEST_ROWS)
+    # Where an array differs by more than rounding, the factor has to explain it: 99% of the squares.
+    explained = np.divide(factor * sums[0], sums[5], out=np.zeros_like(factor), where=sums[5] > 0)
+    multiples = heads or tuple(np.flatnonzero(is_far).tolist())
+    if multiples and not follows and all(is_far[h] and (is_same or explained[h] > 0.99) for h in multiples):
+        ends = [f"{1 + end(factor[list(multiples)]):.6g}" for end in (np.min, np.max)]
+        what = f"that of B is {' to '.join(dict.fromkeys(ends))} times that of A"
+        return ComparedPart(**known | {"outcome": Agreement.DIFFERS, "heads": multiples, "what": what})
+    if is_same:
+        known["allowed"] = limit
         if size > layer.unit**_MOST:
             known |= {"outcome": Agreement.UNKNOWN, "what": "differs by too much to rule out a fault"}
-        return ComparedPart(**known, allowed=limit)
-    if name != "x":
-        known["heads"] = tuple(np.flatnonzero(~(rows.relative(axis=()) <= limit)).tolist()) or (rows.head,)
-    if follows:
-        return ComparedPart(**known, outcome=Agreement.FOLLOWS)
-    if size == math.inf:
+    elif size == math.inf:
         known["what"] = "numbers are not finite in one of the recordings"
     elif size <= limit:
         known["what"] = f"in a few rows, the worst by {share(rows.farthest)}"
-    known |= {"allowed": None if size <= limit else limit, "example": rows.example}
-    return ComparedPart(**known, outcome=Agreement.DIFFERS)
-
-
-def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> ComparedPart:
-    """Return a part that says so where heads are multiples of their counterparts: b = a·(1 + f)."""
-    sums = layer.arrays[part.name].sums
-    factor, error = pooled(sums[:5])
-    explained = np.divide(factor * sums[0], sums[5], out=np.zeros_like(factor), where=sums[5] > 0)
-    smallest = _SHARE * max(least, 2 * _ROUNDINGS * layer.unit)
-    is_far = (np.abs(factor) > _SURE * error) & (np.abs(factor) > smallest) & (sums[7] >= _FEWEST_ROWS)
-    differs = part.outcome is Agreement.DIFFERS
-    heads = part.heads or tuple(np.flatnonzero(is_far).tolist())
-    # Where an array differs by more than rounding, the factor has to explain it: 99% of the squares.
-    if not heads or (differs and not all(is_far[head] and explained[head] > 0.99 for head in heads)):
-        return part
-    ends = [f"{1 + end(factor[list(heads)]):.6g}" for end in (np.min, np.max)]
-    what = f"that of B is {' to '.join(dict.fromkeys(ends))} times that of A"
-    changes = {"heads": heads, "what": what, "allowed": part.allowed if differs else None}
-    return part.model_copy(update={"outcome": Agreement.DIFFERS, **changes})
+    return ComparedPart(**known, heads=heads)
 
 
 def _output_part(layer: _Differences, a: LayerRecord, b: LayerRecord) -> ComparedPart:
