@@ -55,7 +55,6 @@ class _Process(threading.local):
 
     recorder: Recorder | None = None
     inside: list[_CallInside] | None = None
-    skips: bool = False
 
 
 _process = _Process()
@@ -72,8 +71,7 @@ def _current() -> Recorder | None:
     if torch.compiler.is_compiling() or torch._C._is_tracing():
         return None
     recorder = _Process.recorder
-    is_seen = recorder is not None and not _process.skips and torch._C._current_graph_task_id() == -1
-    return recorder if is_seen else None
+    return recorder if torch._C._current_graph_task_id() == -1 else None
 
 
 @contextmanager
@@ -84,19 +82,6 @@ def _calls_inside() -> Iterator[list[_CallInside]]:
         yield _process.inside
     finally:
         _process.inside = before
-
-
-class _Unseen:
-    """Spends no time on the calls that are made inside, by a function whose layer is full.
-
-    A class, for a function would pass on some twenty arguments once more.
-    """
-
-    def __enter__(self) -> None:
-        _process.skips = True
-
-    def __exit__(self, *_error: object) -> None:
-        _process.skips = False
 
 
 def _kind_of(query: Any, key: Any, tokens: int = -2) -> Any:
@@ -164,13 +149,13 @@ def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
         return _multi_head(*args, **kwargs)
     at, kind = caller(), _kind_of(*_query_and_key(args, kwargs), tokens=0)
     if recorder.is_closed(at, kind):
-        with _Unseen():
+        with _calls_inside():
             return _multi_head(*args, **kwargs)
     # Without gradients and dropout PyTorch would take its fast path, in which nothing is seen.
     evaluates = not torch.is_grad_enabled() and kwargs.get("training") is False
     visible = replaced(functional, "has_torch_function", _has_own_function)
     # Two threads would put each other's function back.
-    with _one_at_a_time, visible, _Functions() as listed, _Unseen():
+    with _one_at_a_time, visible, _Functions() as listed, _calls_inside():
         result = _multi_head(*args, **kwargs)
     with recorder.unharmed("multi_head_attention_forward"):
         call = _listed_call(listed.calls, heads=args[4] if len(args) > 4 else kwargs["num_heads"])
@@ -317,18 +302,14 @@ def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any
         if (recorder := _current()) is None:
             return attention(*given, *args, **kwargs)
         at, kind = Caller(module), _kind_of(query, key)
-        if recorder.is_closed(at, kind):
-            with _Unseen():
-                return attention(*given, *args, **kwargs)
         with _calls_inside() as inside:
             result = attention(*given, *args, **kwargs)
         if any(word in backend for word in _MASKED_ELSEWHERE):
             recorder.left_out[f"calls of {backend}, whose masks cannot be read, were not recorded"] += 1
-            return result
-
-        asked = Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
-        make = functools.partial(_call, asked, inside, result[0], kwargs, is_training=module.training)
-        recorder.see(at, kind, query, key, f"transformers, {backend}", make)
+        elif not recorder.is_closed(at, kind):
+            asked = Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
+            make = functools.partial(_call, asked, inside, result[0], kwargs, is_training=module.training)
+            recorder.see(at, kind, query, key, f"transformers, {backend}", make)
         return result
 
     setattr(attend, _MARK, True)
