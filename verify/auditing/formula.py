@@ -268,7 +268,9 @@ class _Piece:
             self.rise, scores = scores * (1 - bent**2), call.softcap * bent
         self.hidden, bias = formula.hidden_and_bias(cuts, keys)
         self.scores = scores if bias is None else scores + bias
-        self.count = self.seen(np.ones(scores.shape, dtype=bool)).sum(axis=-1)
+        self.count = np.full(scores.shape[:-1], keys)
+        if self.hidden is not None:
+            self.count -= np.broadcast_to(self.hidden, scores.shape).sum(axis=-1)
         if not (good := good_keys & good_values).all():
             good = np.broadcast_to(good[:, :, None], scores.shape)
             self.finite = self.finite & self.seen(good, instead=True).all(axis=-1)
