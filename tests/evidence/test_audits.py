@@ -1,7 +1,6 @@
 """Audits on record: they come back as they were written, and what is said of them in lines by cause."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,11 @@ from verify.evidence.load import json_schema, load, load_audit, load_either
 SMALL = bad(2, 2)
 
 
-def edited(edit: Callable[[dict[str, Any]], object]) -> str:
-    """Return the JSON text of the small audit after an edit."""
+def changed() -> str:
+    """Return the JSON text of the small audit with a number of its first finding changed."""
     content = json.loads(SMALL.to_json())
-    edit(content)
+    content["layers"][0]["findings"][0]["sequences"] = 1
     return json.dumps(content)
-
-
-def first_finding(**changes: Any) -> str:
-    """Return the JSON text of the small audit with its first finding changed."""
-    return edited(lambda c: c["layers"][0]["findings"][0].update(changes))
 
 
 @pytest.mark.parametrize("audit", [good(), bad(), good(1, 1)], ids=["good", "bad", "one head"])
@@ -47,7 +41,7 @@ DAMAGES = [
     pytest.param(
         '{"audit_schema": 9}', r"audit_schema 9, this version reads audit_schema 3; inst", id="newer"
     ),
-    pytest.param(first_finding(sequences=1), r"changed since it was written", id="changed"),
+    pytest.param(changed(), r"changed since it was written", id="changed"),
 ]
 
 
@@ -68,17 +62,23 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
         load(audit)
 
 
-def test_the_worst_finding_that_decides_gives_the_exit_status() -> None:
+def test_the_worst_finding_that_decides_gives_exit_status_and_verdict() -> None:
     """1 for a refuted one, else 3 for an undecided one, else 0, whatever is only reported."""
     assert good().exit_status == 0
     assert bad().exit_status == 1
-    layer = good(1, 1).layers[0]
-    statuses = {}
+    ends = {}
     for judgement in Judgement:
-        finding = layer.findings[0].model_copy(update={"judgement": judgement})
-        changed = layer.model_copy(update={"findings": (finding,)})
-        statuses[judgement.value] = good().model_copy(update={"layers": (changed,)}).exit_status
-    assert statuses == {"confirmed": 0, "refuted": 1, "undecided": 3, "warned": 0, "reported": 0}
+        audit = _with(good(1, 1), {"judgement": judgement})
+        ends[judgement.value] = audit.exit_status, str(audit).splitlines()[-1].partition(":")[0]
+    assert ends == {
+        "confirmed": (0, "confirmed"),
+        "refuted": (1, "refuted"),
+        "undecided": (3, "undecided"),
+        "warned": (0, "confirmed"),
+        "reported": (0, "nothing decides"),
+    }
+    partly = good().model_copy(update={"unseen": ("calls",)})
+    assert (partly.exit_status, partly.verdict) == (3, "confirmed in part")
 
 
 def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
