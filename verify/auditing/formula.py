@@ -128,19 +128,23 @@ class Formula:
 class Rows(NamedTuple):
     """What every row of an output is like, arrays of shape [sequence, head, row].
 
-    ``keys`` counts those that the row sees. ``error`` is |O′ − O| of the recorded output O′, and ``bound``
-    what rounding may make it. ``finite`` says whether all that the row is made of is finite, ``written``
-    whether its recorded output is; ``size`` is |O′|, 0 where it is not finite. ``highest`` is the largest
-    score, ``variance`` that of the scores a row sees, ``entropy`` that of its weights in nats,
-    ``largest`` its largest weight. ``along`` is d·(O′ − O) and ``length`` |d|² for the directions d,
-    shape [sequence, head, row, direction], and ``cross`` the product of the first two directions. ``drift``
-    bounds what noise of scores moves the output by on average, since the softmax is not linear.
+    ``keys`` counts those that the row sees. ``is_compared`` are rows that see a key and are finite with all
+    that they are made of. ``ratio`` is the error |O′ − O| of the recorded output O′ over its ``bound``, what
+    rounding may make it: infinite where only O′ is not finite, 0 where nothing is compared. Where it exceeds
+    1 a row ``is_off``, else a compared row ``is_good``. ``written`` says whether O′ is finite; ``size`` is
+    |O′|, 0 where it is not. ``highest`` is the largest score, ``variance`` that of the scores a row sees,
+    ``entropy`` that of its weights in nats, ``largest`` its largest weight. ``along`` is d·(O′ − O) and
+    ``length`` |d|² for the directions d, shape [sequence, head, row, direction], and ``cross`` the product of
+    the first two. ``drift`` bounds what noise of scores moves the output by on average, since the softmax is
+    not linear.
     """
 
     keys: np.ndarray
-    error: Floats
+    is_compared: Flags
+    is_off: Flags
+    is_good: Flags
+    ratio: Floats
     bound: Floats
-    finite: Flags
     written: Flags
     size: Floats
     highest: Floats
@@ -151,28 +155,6 @@ class Rows(NamedTuple):
     length: Floats
     cross: Floats
     drift: Floats
-
-    @property
-    def is_compared(self) -> Flags:
-        """Rows that see a key, and are finite."""
-        return (self.keys > 0) & self.finite & self.written
-
-    @property
-    def ratio(self) -> Floats:
-        """Errors over their bound, 0 where nothing is compared."""
-        ratio = np.where(self.error > 0, math.inf, 0.0)
-        np.divide(self.error, self.bound, out=ratio, where=self.bound > 0)
-        return np.where(self.is_compared, ratio, 0.0)
-
-    @property
-    def is_off(self) -> Flags:
-        """Rows that are off by more than rounding leaves, or not finite though all they are made of is."""
-        return (self.ratio > 1) | ((self.keys > 0) & self.finite & ~self.written)
-
-    @property
-    def is_good(self) -> Flags:
-        """Rows that were compared, and are not off."""
-        return self.is_compared & (self.ratio <= 1)
 
 
 def _moments(rows: Rows, use: Flags) -> Floats:
@@ -375,11 +357,17 @@ class _Piece:
         for number, direction in enumerate(directions):
             along[..., number] = factor * np.vecdot(direction, error)
             length[..., number] = factor**2 * np.vecdot(direction, direction)
+        off, bound = np.sqrt(np.vecdot(error, error)), self.bound() * abs(factor)
+        known = (self.count > 0) & self.finite & has_output
+        is_compared = known & written
+        ratio = np.where(is_compared & (off > 0), off / bound, np.where(known & ~written, math.inf, 0.0))
         return Rows(
             keys=self.count,
-            error=np.sqrt(np.vecdot(error, error)),
-            bound=self.bound() * abs(factor),
-            finite=self.finite & has_output,
+            is_compared=is_compared,
+            is_off=ratio > 1,
+            is_good=is_compared & (ratio <= 1),
+            ratio=ratio,
+            bound=bound,
             written=written,
             size=np.sqrt(np.vecdot(recorded, recorded)),
             highest=np.where(self.count > 0, self.highest, 0.0),
@@ -426,7 +414,7 @@ class HeadSums:
         self.rows += sequences * count
         self.compared += rows.is_compared.sum(axis=(0, 2))
         self.bad += off.sum(axis=(0, 2))
-        ratio = np.where(off & ~rows.written, math.inf, rows.ratio).swapaxes(0, 1).reshape(heads, -1)
+        ratio = rows.ratio.swapaxes(0, 1).reshape(heads, -1)
         at, most = ratio.argmax(axis=1), ratio.max(axis=1)
         place = np.stack([places[at // count], at % count], axis=1)
         self.place = np.where((most > self.worst)[:, None], place, self.place)
@@ -489,6 +477,5 @@ class HeadSums:
         """Return which heads have rows that are off, or are off by what all rows share."""
         return (self.bad > 0) | (self.factor(unit) != 0) | (self.hidden_weight > 0)
 
-    @_ANY_SIZE
     def _pooled(self, direction: int) -> tuple[Floats, Floats]:
         return pooled(self.sums[:, :, direction], self.alike)
