@@ -29,8 +29,7 @@ from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.row_integrals import PRECISE, Approximation, over_lengths
-from verify.symbolic.row_means import mean_over_row
+from verify.symbolic.row_integrals import PRECISE, Approximation, mean_over_row, over_lengths
 from verify.symbolic.vocabulary import Cov, Dot, E, Family, Given, Index, LargestGap, Named, Quantile, Var
 from verify.symbolic.vocabulary import a, d, definition, families_of, free_indices, k, n, q, s
 

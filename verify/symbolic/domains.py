@@ -1,26 +1,31 @@
-"""Where a line claims to hold: values of its symbols, sizes and indices that its conditions allow."""
+"""Where a line claims to hold: values of symbols, sizes and indices that its conditions allow, and laws.
+
+Laws have exactly the moments that are assumed, and are otherwise as unlike the normal law as may be. A law is
+known by the coefficients of its orthogonal polynomials: the next is x - centre times the last, less spread²
+times the last but one. Each moment gives a coefficient; the further ones may be chosen. Nodes and weights are
+those of Gauss's rule: eigenvalues of a matrix of three diagonals. Source: G. H. Golub and J. H. Welsch,
+Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any
 
+import numpy as np
 from mpmath import mp
 from sympy import Eq, I, Indexed, Integral, Rational, Sum, exp, sympify
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 
-from verify.symbolic.evaluation import Undecided, has, range_if_any
+from verify.symbolic.evaluation import MEANS_OF, Undecided, has, range_if_any, symbols_in
 from verify.symbolic.numbers import Point, evaluated, holds
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Index, Law, Var, families_of, free_indices
-from verify.symbolic.vocabulary import free_symbols
-
-MEANS_OF = (E, Var, Cov)
-"""What is a mean, or is made of means."""
+from verify.symbolic.vocabulary import BINDERS, Dot, Index, Law, families_of, free_indices
 
 MOST_DIGITS = 1000
 """Digits of what conditions put in for a symbol, and of the last attempt at a line."""
@@ -63,13 +68,14 @@ class Domain:
         symbols = symbols_of([*self.sides, *self.given, *self.put.values(), *raws])
         self.symbols = [x for x in symbols if not isinstance(x, Index) and x not in {*self.sizes, *self.put}]
         # For each symbol the conditions on it alone, and the numbers that conditions compare it with.
-        self.alone, self.ends = dict[Any, list[Any]](), dict[Any, list[Any]]()
+        self.alone, self.ends = dict[Any, tuple[Any, ...]](), dict[Any, list[Any]]()
         for symbol in self.symbols + self.sizes:
-            self.alone[symbol] = [x for x in self.given if x.free_symbols == {symbol}]
+            self.alone[symbol] = tuple(x for x in self.given if symbols_in(x) == {symbol})
             compared = [x.args for x in self.given if isinstance(x, Relational) and symbol in x.args]
             ends = {side for both in compared for side in both if side.is_number and side.is_finite}
             has_sign = symbol.is_nonnegative or symbol.is_nonpositive
             self.ends[symbol] = sorted(ends | ({sympify(0)} if has_sign else set()))
+        self._sizes_from: dict[int, list[dict[Any, int]]] = {}
         self.ranges: dict[Any, list[Index]] = {}
         for index in sorted(set().union(*map(free_indices, self.sides)), key=str):
             size = range_if_any(self.sides[0], index) or range_if_any(self.sides[1], index)
@@ -79,16 +85,14 @@ class Domain:
         """Return whether a side has a part of these kinds."""
         return any(has(side, *kinds) for side in self.sides)
 
-    def points(self, wanted: int, *, moderate: bool = True, least: int = 1) -> Iterator[dict[Any, Any]]:
+    def points(self, wanted: int, *, least: int = 1) -> Iterator[dict[Any, Any]]:
         """Yield values of all symbols and free indices where the conditions hold, corners first.
 
         Args:
             wanted: How many points, at most.
-            moderate: Whether very small and very large values are left out.
             least: The least size of rows.
         """
-        corners, sizes = [self._corners(symbol, moderate) for symbol in self.symbols], self._sizes(least)
-        most = wanted // 2
+        corners, sizes, most = self._corners, self._sizes(least), wanted // 2
         if math.prod(map(len, corners)) <= most:
             plans = list(itertools.product(*corners))
         else:
@@ -110,20 +114,27 @@ class Domain:
                     yield values
                     break
 
-    def _corners(self, symbol: Any, moderate: bool) -> list[Any]:
-        """Return values where lines tend to fail: small ones, those near ends of the domain, large ones."""
-        small, ends = Rational(1, 1000), self.ends[symbol]
+    @cached_property
+    def _corners(self) -> list[list[Any]]:
+        """By symbol, values where lines tend to fail: small ones, those near ends of its domain, large."""
+        small = Rational(1, 1000)
         # Where exponentials of a thousand cancel, no number of digits shows the rest.
         large = 30 if self.has(exp, HyperbolicFunction) else 1000
-        extreme = () if moderate else (small, large, -small, -large)
+        # Of leading terms, means, strict bounds and equivalences no extreme values are tried.
+        is_plain = self.relation in {"=", "≤", "≥"} and not isinstance(self.sides[0], Relational)
+        extreme = (small, large, -small, -large) if is_plain and not self.has(Integral, *MEANS_OF) else ()
         # Near a singular end rules of both sizes miss the same of an integral.
         near = (0, 1, -1) if self.has(Integral) else (0, 1, -1, small, -small)
-        values = [*CORNERS, *extreme, sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
-        if self.relation == "=" and symbol.is_complex is None:
-            # Its imaginary part is beyond π, where the root of an exponential changes its sign.
-            values.append(Rational(-1, 2) + 7 * I / 2)
-        inside = [x for x in dict.fromkeys(map(sympify, values)) if self.may_be(symbol, x)]
-        return inside or [self._any(symbol)]
+        corners = []
+        for symbol in self.symbols:
+            ends = self.ends[symbol]
+            values = [*CORNERS, *extreme, sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
+            if self.relation == "=" and symbol.is_complex is None:
+                # Its imaginary part is beyond π, where the root of an exponential changes its sign.
+                values.append(Rational(-1, 2) + 7 * I / 2)
+            inside = [x for x in dict.fromkeys(map(sympify, values)) if self.may_be(symbol, x)]
+            corners.append(inside or [self._any(symbol)])
+        return corners
 
     def _any(self, symbol: Any) -> Any:
         """Return a random value of a symbol, near the ends of its domain or between them."""
@@ -141,13 +152,12 @@ class Domain:
 
     def may_be(self, symbol: Any, value: Any) -> bool:
         """Return whether a symbol's assumptions, and the conditions on it alone, allow a value."""
-        if not _fits(symbol, value):
-            return False
-        alone = self.alone[symbol] if value.is_real else ()
-        return all(x.xreplace({symbol: value}) != False for x in alone)  # noqa: E712  # SymPy's
+        return _may_be(symbol, value, self.alone[symbol])
 
     def _sizes(self, at_least: int) -> list[dict[Any, int]]:
         """Return values of sizes: those first that differ from each other, but the least soon."""
+        if at_least in self._sizes_from:
+            return self._sizes_from[at_least]
         ranges = []
         for symbol in self.sizes:
             first = at_least if symbol in self.rows else 1
@@ -159,7 +169,8 @@ class Domain:
         self.random.shuffle(choices)
         choices.sort(key=lambda sizes: (-len(set(sizes)), sum(size > 3 for size in sizes)))
         choices[2:2] = least
-        return [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(choices)]
+        each = [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(choices)]
+        return self._sizes_from.setdefault(at_least, each)
 
     def allows(self, values: dict[Any, Any]) -> bool:
         """Return whether all conditions hold; free indices are put in, which are different places."""
@@ -174,21 +185,152 @@ class Domain:
             for name, x in self.put.items():
                 with mp.workdps(MOST_DIGITS):
                     values[name] = x if x.is_Rational else evaluated(x, Point(values))
-            point = Point(values)
-            return all(holds(condition, point) for condition in self.given)
+            return not self.given or all(map(partial(holds, point=Point(values)), self.given))
         except Undecided:
             return False
 
 
 def symbols_of(parts: Iterable[Any]) -> list[Any]:
     """Return the free symbols of expressions, sorted."""
-    return sorted(set[Any]().union(*map(_symbols_in, parts)), key=str)
+    return sorted(set[Any]().union(*(symbols_in(sympify(part)) for part in parts)), key=str)
 
 
-_symbols_in = lru_cache(maxsize=8192)(lambda part: frozenset(free_symbols(sympify(part))))
+@lru_cache(maxsize=2**14)
+def _may_be(symbol: Any, value: Any, conditions: tuple[Any, ...]) -> bool:
+    # Of the assumptions only those that were written; SymPy takes long to see what follows from them.
+    if any(getattr(value, f"is_{fact}") not in {x, None} for fact, x in symbol._assumptions_orig.items()):
+        return False
+    alone = conditions if value.is_real else ()
+    return all(x.xreplace({symbol: value}) != False for x in alone)  # noqa: E712  # SymPy's
 
 
-@lru_cache(maxsize=8192)
-def _fits(symbol: Any, value: Any) -> bool:
-    """Return whether the assumptions of a symbol allow a value."""
-    return all(getattr(value, f"is_{fact}") in (x, None) for fact, x in symbol.assumptions0.items())
+# ---- laws ------------------------------------------------------------------------------------------------
+
+FEW = 3
+"""Nodes of a continuous law's rule, at least."""
+
+
+class NoLaw(Exception):  # noqa: N818  # no error of the program
+    """No law has these moments."""
+
+
+@dataclass(frozen=True)
+class NumericLaw:
+    """A law by its coefficients, or normal with a single centre and spread, or by its quantiles.
+
+    Of a ``whole`` law all moments are given, so that its coefficients go on and a rule only comes near it.
+    """
+
+    centres: tuple[float, ...]
+    spreads: tuple[float, ...]
+    whole: bool = False
+    normal: bool = False
+    quantile: Callable[[Any], Any] | None = None
+
+    def rule(self, components: int = 1, most: int = 1, coarse: int = 0) -> tuple[Any, Any]:
+        """Return nodes and weights; of a whole law so many that all components have at most ``most``.
+
+        A rule that is ``coarse`` has three quarters of them, or where that is 2 half of them.
+        """
+        if not self.whole:
+            return _rule(self.centres, self.spreads)
+        limit = 40 if self.normal or self.quantile else len(self.centres)
+        count = max(FEW, min(limit, int(most ** (1 / max(components, 1)) + 1e-9)))
+        count = max(2, min(count - 1, (4 - coarse) * count // 4)) if coarse else count
+        if self.quantile:
+            return self.quantile((np.arange(count) + 0.5) / count), np.full(count, 1 / count)
+        if not self.normal:
+            return _rule(self.centres[:count], self.spreads[: count - 1])
+        nodes, weights = _hermite(count)
+        return self.centres[0] + self.spreads[0] * nodes, weights / weights.sum()
+
+    def draws(self, seed: tuple[int, ...], count: int) -> Any:
+        """Return so many draws, the same for a seed."""
+        if self.normal:
+            return self.centres[0] + self.spreads[0] * _standard_normals(seed, count)
+        rng = np.random.default_rng(seed)
+        if self.quantile:
+            return self.quantile(rng.random(count))
+        nodes, weights = self.rule(1, len(self.centres))
+        return rng.choice(nodes, size=count, p=weights)
+
+    def __str__(self) -> str:
+        if self.quantile:
+            return f"has the median {_short(float(self.quantile(0.5)))}"
+        if self.normal:
+            return f"is normal with mean {_short(self.centres[0])} and deviation {_short(self.spreads[0])}"
+        nodes, weights = self.rule(1, len(self.centres))
+        each = [f"{_short(x)}: {_short(weight)}" for x, weight in zip(nodes, weights, strict=True)]
+        return f"∈ {{{', '.join(map(_short, nodes) if np.ptp(weights) < 1e-9 else each)}}}"
+
+
+@cache
+def law_with(moments: tuple[float, ...], whole: bool, chosen: tuple[tuple[float, float], ...]) -> NumericLaw:
+    """Return a law with these raw moments, E x⁰ first.
+
+    ``chosen`` are how far each further centre lies from the mean and each further spread, in deviations.
+
+    Raises:
+        NoLaw: there is none.
+    """
+    centres, spreads, ended = _coefficients(np.array(moments, dtype=float))
+    if whole and not ended:
+        # The moments of a normal law follow from each other by integration by parts.
+        mean, variance = centres[0], spreads[0] ** 2
+        normal = all(
+            abs(moments[k + 1] - mean * moments[k] - k * variance * moments[k - 1])
+            <= 1e-9 * abs(moments[k + 1])
+            or moments[k + 1] == 0 == mean
+            for k in range(1, len(moments) - 1)
+        )
+        count = 1 if normal else min(6, len(centres))
+        return NumericLaw(tuple(centres[:count]), tuple(spreads[:count]), whole=True, normal=normal)
+    unit, mean = spreads[0] if spreads else 1.0, centres[0] if centres else 0.0
+    for away, wide in () if ended else chosen:
+        if len(spreads) < len(centres):
+            spreads.append(unit * wide)
+        centres.append(mean + unit * away)
+    return NumericLaw(tuple(centres), tuple(spreads))
+
+
+def _coefficients(moments: Any) -> tuple[list[float], list[float], bool]:
+    """Return centres and spreads as far as moments give them, and whether the law has no more nodes."""
+    centres, spreads = list[float](), list[float]()
+    before, current, norm = np.zeros(1), np.ones(1), 1.0
+    while 2 * len(current) - 1 <= len(moments):
+        square = np.convolve(current, current)
+        terms = square * moments[: len(square)]
+        size, rounding = float(terms.sum()), 1e-12 * float(np.abs(terms).sum())
+        if size < -rounding:
+            raise NoLaw
+        if size <= rounding:
+            return centres, spreads, True
+        if len(current) > 1:
+            spreads.append(float(np.sqrt(size / norm)))
+        if len(square) == len(moments):
+            break
+        centres.append(float(square @ moments[1 : len(square) + 1]) / size)
+        following = np.concatenate([[0.0], current]) - centres[-1] * np.append(current, 0.0)
+        following[: len(before)] -= (spreads[-1] ** 2 if spreads else 0.0) * before
+        before, current, norm = current, following, size
+    return centres, spreads, False
+
+
+@cache
+def _rule(centres: tuple[float, ...], spreads: tuple[float, ...]) -> tuple[Any, Any]:
+    beside = np.diag(spreads[: len(centres) - 1], 1)
+    nodes, vectors = np.linalg.eigh(np.diag(centres) + beside + beside.T)
+    weights = vectors[0] ** 2
+    return np.where(np.abs(nodes) < 1e-14 * np.abs(nodes).max(), 0.0, nodes), weights / weights.sum()
+
+
+_hermite = cache(np.polynomial.hermite_e.hermegauss)
+
+
+@lru_cache(maxsize=1024)
+def _standard_normals(seed: tuple[int, ...], count: int) -> Any:
+    return np.random.default_rng(seed).standard_normal(count)
+
+
+def _short(number: float) -> str:
+    return f"{number:.4g}".replace("-", "−")

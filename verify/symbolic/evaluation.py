@@ -8,19 +8,20 @@ the ``RULES`` of each.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache, partial
-from math import prod
-from operator import attrgetter
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from sympy import Add, Derivative, Dummy, Function, Indexed, Integer, Integral, Mul, Pow, S, Subs, Sum
-from sympy import sympify
+from sympy import Derivative, Dummy, Indexed, IndexedBase, Integer, Integral, S, Subs, Sum, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, range_of
+
+MEANS_OF = (E, Var, Cov)
+"""What is a mean, or is made of means."""
 
 LONGEST_SUM, MOST_TERMS = 40, 500_000
 """The most terms of a sum, and of all sums that stand in each other."""
@@ -28,8 +29,8 @@ LONGEST_SUM, MOST_TERMS = 40, 500_000
 Numbers = Any
 """An array with the points along its last axis, or a number for them all."""
 
-Rule = Callable[[int], tuple[Numbers, Numbers]]
-"""Returns the values and the weights of outcomes, an outcome a row, modulo a prime where there are two."""
+Supports = Mapping[Any, tuple[Any, Any]]
+"""By family the values and the weights of outcomes of an entry, an outcome a row and a point a column."""
 
 
 class Undecided(StepError):  # noqa: N818 - an outcome
@@ -44,58 +45,87 @@ class Axis(NamedTuple):
     depth: int
 
 
+class Part:
+    """An expression, and what its evaluation asks of it at every point.
+
+    A part is equal to itself alone, for SymPy's expressions take long to be compared.
+    """
+
+    def __init__(self, x: Any) -> None:
+        self.x, self.kind = x, type(x)
+        self.is_rational, self.is_symbol = x.is_Rational, x.is_Symbol
+        self.integers = tuple(symbol for symbol in symbols_in(x) if symbol.is_integer)
+
+    @cached_property
+    def args(self) -> tuple[Part, ...]:
+        """Its arguments."""
+        return tuple(map(part_of, self.x.args))
+
+    @cached_property
+    def definition(self) -> Part:
+        """What a function of the vocabulary stands for."""
+        return part_of(self.x.definition)
+
+
+part_of = lru_cache(maxsize=2**16)(Part)
+
+
+class Rules(dict[Any, Any]):
+    """How each kind of part is evaluated; a kind that has no rule takes that of its nearest base class."""
+
+    def __missing__(self, kind: Any) -> Any:
+        def refuse(*_: Any) -> Numbers:
+            raise Undecided(f"{kind.__name__} has no exact arithmetic")
+
+        rule = next((self[base] for base in kind.__mro__[1:] if base in self), refuse)
+        return self.setdefault(kind, rule)
+
+
 class Evaluation:
     """Points at which expressions are evaluated, by rules for each kind of part.
 
-    ``sizes`` and ``places`` are numbers of what is counted and of indices; ``outcomes`` are values of the
-    entries that a mean is taken over, ``world`` is the number of an outcome in which all other families have
-    any values; ``budget`` is how many parts may still be evaluated. Each arithmetic has ``rational``, which
-    returns a rational number in it, and ``rules_of``, which returns the number of outcomes, and their values
-    and weights, of an entry of each family; there None is for the world, of which all others are functions.
+    ``sizes`` and ``places`` are numbers of what is counted and of indices. ``rows`` are the numbers, by
+    family and place, of the entries that a mean is taken over, and ``columns`` returns the values of all in
+    all its outcomes; ``world`` is the number of an outcome in which all other families have any values.
+    ``budget`` is how many parts may still be evaluated.
+
+    Each arithmetic has its ``rules``; ``rational`` returns a rational number in it, and ``supports_of`` the
+    outcomes of families modulo a prime where there are two, those of the world for None.
     """
 
-    rules: Mapping[Any, Callable[[Any, Any, int], Numbers]]
-    rational: Callable[[Any, int], Numbers]
-    rules_of: Callable[[list[Any]], list[tuple[int, Rule]]]
+    rules: Rules
+    rational: Callable[[Part, int], Numbers]
+    supports_of: Callable[[list[Any], int], Supports]
 
     def __init__(self, sizes: Mapping[Any, int], laws: Mapping[Family, Any], budget: float) -> None:
         self.sizes, self.laws, self.budget = sizes, laws, budget
         self.places: dict[Any, int | Axis] = {}
         self.depth, self.terms = 1, 1
-        self.outcomes: dict[Any, Any] | None = None
+        self.rows: dict[Any, Any] | None = None
+        self.columns: Callable[[int], Numbers] = lambda _: ()
         self.world: Numbers = None
         self.known: dict[Any, Numbers] = {}
+        # Whether numbers are no arrays, and whether the terms of a sum have means over entries of their own.
+        self.exact, self.splits_means = False, True
 
-    def product(self, first: Numbers, second: Numbers, modulus: int) -> Numbers:  # noqa: ARG002  # see Points
-        """Return the product of two numbers in this arithmetic."""
-        return first * second
-
-    def goes_by_terms(self, x: Any) -> bool:
-        """Return whether a sum of terms x is gone through term by term, instead of along an axis."""
-        return has(x, E, Var, Cov)
-
-    def value(self, x: Any, modulus: int = 0) -> Numbers:
-        """Return the value of an expression, where the arithmetic has two primes modulo one of them.
+    def value(self, part: Part, modulus: int = 0) -> Numbers:
+        """Return the value of a part, where the arithmetic has two primes modulo one of them.
 
         Raises:
-            Undecided: there is no rule for a part of it, or it takes too long.
+            Undecided: there is no rule for it, or it takes too long.
         """
-        if x.is_Rational:
-            return self.rational(x, modulus)
-        if x.is_Symbol and x in self.places:
-            place = self.places[x]
+        if part.is_rational:
+            return self.rational(part, modulus)
+        if part.is_symbol and part.x in self.places:
+            place = self.places[part.x]
             if isinstance(place, int):
-                return self.rational(Integer(place), modulus)
-            places = np.arange(place.first, place.last + 1, dtype=np.uint64)
-            return places.reshape(-1, *(1,) * place.depth)
+                return self.rational(part_of(Integer(place)), modulus)
+            return np.arange(place.first, place.last + 1, dtype=np.uint64).reshape(-1, *(1,) * place.depth)
         # A value is that of an expression at the places of those indices that it speaks of.
-        key = (x, modulus, *map(self.places.get, _integers(x)))
+        key = (part, modulus, *map(self.places.get, part.integers))
         value = self.known.get(key)
         if value is None:
-            rule = next((self.rules[base] for base in type(x).__mro__ if base in self.rules), None)
-            if rule is None:
-                raise Undecided(f"{type(x).__name__} has no exact arithmetic")
-            value = rule(self, x, modulus)
+            value = self.rules[part.kind](self, part, modulus)
             self.budget -= 1
             if isinstance(value, np.ndarray):
                 while value.ndim > 1 and len(value) == 1:
@@ -109,7 +139,7 @@ class Evaluation:
     def with_numbers(self, x: Any) -> Any:
         """Return an expression with the numbers of sizes and places put in."""
         # An index on an axis stays a symbol: it has many places at once, and its values are an array.
-        numbers = {symbol: self.places.get(symbol, self.sizes.get(symbol)) for symbol in _integers(x)}
+        numbers = {symbol: self.places.get(symbol, self.sizes.get(symbol)) for symbol in symbols_in(x)}
         known = {symbol: Integer(number) for symbol, number in numbers.items() if isinstance(number, int)}
         return x.xreplace(known) if known else x
 
@@ -119,8 +149,8 @@ class Evaluation:
         Raises:
             Undecided: it is no whole number.
         """
-        number = self.places.get(x, self.sizes.get(x))
-        return number if isinstance(number, int) else _as_whole(self.with_numbers(sympify(x)))
+        number = x if isinstance(x, int) else self.places.get(x, self.sizes.get(x))
+        return number if isinstance(number, int) else _as_whole(self.with_numbers(x))
 
     @contextmanager
     def at(self, index: Any, place: int | Axis) -> Iterator[None]:
@@ -146,14 +176,14 @@ class Evaluation:
         finally:
             self.__dict__.update(before)
 
-    def total(self, x: Any, modulus: int = 0) -> Numbers:
+    def total(self, part: Part, modulus: int = 0) -> Numbers:
         """Return a sum."""
-        apart, inner, index, low, high, has_sums_up_to_it = _peeled(x)
+        apart, inner, index, low, high, has_means, has_sums_up_to_it = _peeled(part)
         first, last = self.whole(low), self.whole(high)
         if last - first > LONGEST_SUM:
             raise Undecided(f"a sum of {last - first + 1} terms")
         total: Numbers = 0
-        if self.goes_by_terms(inner) or has_sums_up_to_it:
+        if self.exact or has_sums_up_to_it or (has_means and self.splits_means):
             # Each term has outcomes, or terms, of its own.
             for place in range(first, last + 1):
                 with self.at(index, place):
@@ -162,93 +192,135 @@ class Evaluation:
             terms = self.along(inner, index, first, last, modulus)
             is_along = np.ndim(terms) > self.depth
             total = terms.sum(axis=0) if is_along else terms * (last - first + 1)
-        return self.product(total, self.value(apart, modulus), modulus)
+        return product(total, self.value(apart, modulus), modulus)
 
-    def along(self, x: Any, index: Any, first: int, last: int, modulus: int = 0) -> Numbers:
-        """Return the values of an expression with the places of an index along a further axis."""
+    def along(self, part: Part, index: Any, first: int, last: int, modulus: int = 0) -> Numbers:
+        """Return the values of a part with the places of an index along a further axis."""
         with self.at(index, Axis(first, last, self.depth)):
-            return self.value(x, modulus)
-
-    def at_places(self, places: list[Any], entry: Callable[..., Any]) -> Numbers:
-        """Return an entry of a family at places, which are numbers or go along axes."""
-        if not any(isinstance(place, np.ndarray) for place in places):
-            return entry(*map(int, places))
-        together = np.broadcast(*places)
-        parts = [entry(*map(int, each)) for each in together]
-        shape = together.shape[: together.ndim - parts[0].ndim]
-        return np.array(parts).reshape(*shape, *parts[0].shape)
+            return self.value(part, modulus)
 
     # Means.
 
-    def over_outcomes(self, of: Any, *, has_world: bool, modulus: int = 0) -> tuple[Numbers, Numbers]:
-        """Return weights and values of an expression in all outcomes, which go along a further axis."""
+    def over_outcomes(self, of: Part, *, has_world: bool, modulus: int = 0) -> tuple[Numbers, Numbers]:
+        """Return weights and values of a part in all outcomes, which go along a further axis."""
         # A score or a row speaks of sizes that are not written in it.
         places = {index: place for index, place in self.places.items() if isinstance(place, int)}
-        numbers = frozenset({**self.sizes, **places}.items())
-        entries = _in_order(entries_of(of, numbers, frozenset(self.laws)))  # as the last digit hangs on it
-        rules = self.rules_of([*(base for base, *_ in entries), *([None] if has_world else [])])
-        sizes = [size for size, _ in rules]
-        choices = _choices(*sizes)
-        columns = [(rule, chosen, self.depth) for (_, rule), chosen in zip(rules, choices, strict=True)]
-        weights: Numbers = np.ones((prod(sizes), *(1,) * self.depth), np.uint64)
-        for rule, chosen, depth in columns:
-            weights = self.product(weights, _spread(rule(modulus)[1], chosen, depth), modulus)
-        state: dict[str, Any] = {"outcomes": dict(zip(entries, columns, strict=False)), "world": None}
-        if has_world:
-            state["world"] = choices[-1].astype(np.uint64).reshape(-1, *(1,) * self.depth)
-        with self.having(**state, depth=self.depth + 1):
-            return weights, self.value(of, modulus)
+        entries, rows = _rows_of(of, frozenset({**self.sizes, **places}.items()), frozenset(self.laws))
+        weights, columns, world = self.outcomes(entries, has_world=has_world, modulus=modulus)
+        beside = (1,) * (self.depth - 1)
 
-    def outcome(self, entry: tuple[Any, ...], modulus: int = 0) -> Numbers:
-        """Return the values of an entry in all outcomes of the mean."""
-        rule, chosen, depth = (self.outcomes or {})[entry]
-        return _spread(rule(modulus)[0], chosen, depth)
+        def table(modulus: int) -> Numbers:
+            values = columns(modulus)
+            return values.reshape(*values.shape[:2], *beside, values.shape[-1])
+
+        if world is not None:
+            world = world.astype(np.uint64).reshape(-1, *beside, 1)
+        with self.having(rows=rows, columns=table, world=world, depth=self.depth + 1):
+            return weights.reshape(len(weights), *beside, weights.shape[-1]), self.value(of, modulus)
+
+    def outcomes(
+        self, entries: list[Any], *, has_world: bool, modulus: int
+    ) -> tuple[Numbers, Callable[[int], Numbers], Any]:
+        """Return the weight of each outcome, the values of all entries in each, and the world's number."""
+        bases = [*(base for base, *_ in entries), *([None] if has_world else [])]
+        supports = {modulus: self.supports_of(bases, modulus)}
+        choices = _choices(*(len(supports[modulus][base][0]) for base in bases))
+        weights: Numbers = np.ones((choices.shape[1], 1), np.uint64)
+        for base, chosen in zip(bases, choices, strict=True):
+            weights = product(weights, supports[modulus][base][1][chosen], modulus)
+
+        def columns(modulus: int) -> Numbers:
+            values = supports[modulus] if modulus in supports else self.supports_of(bases, modulus)
+            drawn = zip(bases[: len(entries)], choices, strict=False)
+            return np.stack([values[base][0][chosen] for base, chosen in drawn])
+
+        return weights, columns, choices[-1] if has_world else None
+
+    def in_outcomes(self, family: Family, places: Any, modulus: int = 0) -> Numbers:
+        """Return a family's entries at places, which are numbers or go along axes, in all outcomes."""
+        key = ("outcomes", modulus)
+        if key not in self.known:
+            self.known[key] = self.columns(modulus)
+        table, rows = self.known[key], (self.rows or {})[family][places]
+        # Places may go along axes outside of those of the outcomes.
+        is_along = isinstance(rows, np.ndarray)
+        return table[rows.reshape(rows.shape[: rows.ndim + 1 - table.ndim]) if is_along else rows]
 
 
-def _spread(column: Any, chosen: Any, depth: int) -> Numbers:
-    """Return an outcome's values, so many points in each, along the axis before the last ``depth`` axes."""
-    return column[chosen].reshape(len(chosen), *(1,) * (depth - 1), column.shape[-1])
+def product(first: Numbers, second: Numbers, modulus: int) -> Numbers:
+    """Return a product, modulo a prime where there is one."""
+    return first % modulus * second % modulus if modulus else first * second
+
+
+@lru_cache(maxsize=1024)
+def _rows_of(
+    part: Part, numbers: frozenset[tuple[Any, int]], families: frozenset[Family]
+) -> tuple[list[Any], dict[Family, Any]]:
+    """Return the entries that an expression depends on, and their numbers by family and place."""
+
+    def whole(end: Any, known: dict[Any, int]) -> int:
+        """Return a place, or the end of a sum, as a number."""
+        return known[end] if end in known else _as_whole(end.xreplace({x: Integer(known[x]) for x in known}))
+
+    entries = set[tuple[Any, ...]]()
+    for base, indices, limits, _ in entries_in(part):
+        if base in families:
+            choices = [dict(numbers)]
+            for index, low, high in limits:
+                choices = [
+                    {**known, index: place}
+                    for known in choices
+                    for place in range(whole(low, known), whole(high, known) + 1)
+                ]
+            entries |= {(base, *(whole(index, known) for index in indices)) for known in choices}
+    if any(min(places) < 1 for _, *places in entries if places):
+        raise Undecided("a place before the first")
+    # In an order that does not change from run to run, nor then does a sum's last digit.
+    ordered = sorted(entries, key=lambda entry: (entry[0].name, *entry[1:]))
+    rows: dict[Family, Any] = {}
+    for number, (base, *places) in enumerate(ordered):
+        if base not in rows:
+            ends = zip(*(others for family, *others in ordered if family == base), strict=True)
+            rows[base] = np.full([max(end) + 1 for end in ends], len(ordered))
+        rows[base][tuple(places)] = number
+    return ordered, rows
 
 
 @lru_cache(maxsize=8192)
-def entries_of(
-    x: Any, numbers: frozenset[tuple[Any, int]], families: frozenset[Family]
-) -> frozenset[tuple[Any, ...]]:
-    """Return the entries of families that an expression depends on at these numbers of sizes and places."""
-    if isinstance(x, E) or not families:
+def entries_in(part: Part) -> frozenset[tuple[Any, ...]]:
+    """Return the entries of families in a part, without those in means within it.
+
+    Each is its family, its indices, the limits of those sums around it that it depends on, from the outermost
+    on, and the symbols that neither binds.
+    """
+    x = part.x
+    if isinstance(x, E):
         return frozenset()
-    if hasattr(type(x), "definition"):
-        return entries_of(definition_of(x), numbers, families)
-    known: dict[Any, int] = dict(numbers)
-
-    def whole(end: Any) -> int:
-        """Return a place, or the end of a sum, as a number."""
-        if end in known:
-            return known[end]
-        end = sympify(end)
-        return _as_whole(end if end.is_Integer else end.xreplace({x: Integer(known[x]) for x in known}))
-
     if isinstance(x, Indexed):
-        entry = (x.base, *map(whole, x.indices)) if x.base in families else ()
-        return frozenset([entry] if entry else [])
+        return frozenset({(x.base, x.indices, (), symbols_in(x))})
+    if hasattr(part.kind, "definition"):
+        return entries_in(part.definition)
     if not isinstance(x, Sum | Largest):
-        return frozenset().union(*(entries_of(part, numbers, families) for part in x.args))
-    if isinstance(x, Largest):
-        (inner, index), low, high = x.args, S.One, range_of(*x.args)
-    else:
-        (*limits, (index, low, high)) = x.limits
-        inner = Sum(x.function, *limits) if limits else x.function
-    places = range(whole(low), whole(high) + 1)
-    terms = (entries_of(inner, frozenset({**known, index: place}.items()), families) for place in places)
-    return frozenset().union(*terms)
+        return frozenset().union(*map(entries_in, part.args))
+    limits = x.limits if isinstance(x, Sum) else [(x.args[1], S.One, range_of(*x.args))]
+    entries = entries_in(part.args[0])
+    for index, low, high in limits:
+        entries = frozenset(
+            (
+                base,
+                indices,
+                ((index, low, high), *within),
+                free - {index} | symbols_in(low) | symbols_in(high),
+            )
+            if index in free
+            else (base, indices, within, free)
+            for base, indices, within, free in entries
+        )
+    return entries
 
 
-_choices = lru_cache(maxsize=256)(lambda *sizes: np.indices(sizes).reshape(len(sizes), prod(sizes)))
+_choices = lru_cache(maxsize=256)(lambda *sizes: np.indices(sizes).reshape(len(sizes), math.prod(sizes)))
 """Returns all choices of an outcome for each of several entries, an entry a row."""
-
-_in_order = lru_cache(maxsize=1024)(partial(sorted, key=str))
-definition_of = lru_cache(maxsize=65536)(attrgetter("definition"))
-"""Returns what a function of the vocabulary stands for, with its arguments as they are."""
 
 
 def _as_whole(x: Any) -> int:
@@ -264,34 +336,42 @@ def has(x: Any, *kinds: Any) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _integers(x: Any) -> frozenset[Any]:
-    """Return the symbols of an expression that may be sizes or indices."""
-    if x.is_Symbol:
-        return frozenset([x] if x.is_integer else [])
-    if isinstance(x, Add | Mul | Pow | Function):
-        return frozenset().union(*map(_integers, x.args))
+def symbols_in(x: Any) -> frozenset[Any]:
+    """Return the free symbols of an expression, without names of families."""
     if isinstance(x, Sum | Integral):
         # SymPy goes through all that stands within anew for each sum around it; this remembers.
-        symbols = _integers(x.function)
+        symbols = symbols_in(x.function)
         for index, *ends in x.limits:
-            symbols = (symbols - {index} if ends else symbols).union(*map(_integers, ends or [index]))
+            symbols = (symbols - {index} if ends else symbols).union(*map(symbols_in, ends or [index]))
         return symbols
-    return frozenset(symbol for symbol in x.free_symbols if symbol.is_Symbol and symbol.is_integer)
+    if isinstance(x, Indexed | IndexedBase):
+        return frozenset().union(*map(symbols_in, getattr(x, "indices", ())))
+    return frozenset([x]) if x.is_Symbol else frozenset().union(*map(symbols_in, x.args))
 
 
 @lru_cache(maxsize=4096)
-def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any, bool]:
+def _peeled(part: Part) -> tuple[Part, Part, Any, Any, Any, bool, bool]:
     """Return a sum as a factor before it, its terms, and its outermost index with both ends.
 
-    Last is whether a sum within the terms ends at the index.
+    Last are whether there are means in the terms, and whether a sum in them ends at the index.
     """
+    x = part.x
     (*before, (index, low, high)) = x.limits
     if before:
         apart, inner = S.One, Sum(x.function, *before)
     else:
         apart, inner = x.function.as_independent(index, as_Add=False)
-    within = (end for part in inner.atoms(Sum) for _, *ends in part.limits for end in ends)
-    return apart, inner, index, low, high, any(end.has(index) for end in within)
+    ends = (end for part in inner.atoms(Sum) for _, *ends in part.limits for end in ends)
+    has_sums_up_to_it = any(end.has(index) for end in ends)
+    first, last = (int(end) if end.is_Integer else end for end in (low, high))
+    return part_of(apart), part_of(inner), index, first, last, inner.has(*MEANS_OF), has_sums_up_to_it
+
+
+@lru_cache(maxsize=1024)
+def outermost(part: Part) -> tuple[Part, Any, Any, Any]:
+    """Return an integral's outermost variable and its ends, after what is integrated over it."""
+    (*inner, (variable, low, high)) = part.x.limits
+    return part_of(Integral(part.x.function, *inner) if inner else part.x.function), variable, low, high
 
 
 @lru_cache(maxsize=1024)

@@ -19,7 +19,7 @@ from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial
 from sympy import fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.evaluation import Undecided, differentiated
+from verify.symbolic.evaluation import Undecided, differentiated, part_of
 from verify.symbolic.points import P, Points, TooManyOutcomes
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, StepError
 from verify.symbolic.vocabulary import definition, range_of
@@ -121,7 +121,7 @@ def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
         for attempt in range(ATTEMPTS):
             points = Points(next(seeds), min(2 * wanted << attempt, BATCH), sizes, laws, budget)
             points.place(*sides)
-            before, after = (points.value(side, P) for side in sides)
+            before, after = (points.value(part_of(side), P) for side in sides)
             if np.any(np.not_equal(before, after) & points.valid):
                 at = ", ".join(f"{size} = {value}" for size, value in sizes.items())
                 raise Unequal(f"the two sides differ{f' at {at}' if at else ''}")

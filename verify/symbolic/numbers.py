@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import lru_cache, partial, reduce
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, reduce
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -22,12 +22,10 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary as of
-from verify.symbolic.row_means import mean_over_row
-from verify.symbolic.evaluation import Evaluation, Numbers, Rule, Undecided, definition_of
+from verify.symbolic.row_integrals import mean_over_row
+from verify.symbolic.evaluation import MEANS_OF, Evaluation, Numbers, Part, Rules, Supports, Undecided, has
+from verify.symbolic.evaluation import outermost, part_of
 from verify.symbolic.vocabulary import Family, Index, families_of, range_of
-
-if TYPE_CHECKING:
-    from verify.symbolic.laws import NumericLaw
 
 MOST, MOST_WITHIN, MOST_TERMS = 8_000, 200, 3_000_000
 """The most outcomes that a mean is summed over, alone and within an integral, and terms of an integral."""
@@ -56,7 +54,7 @@ class Point(Evaluation):
     def __init__(
         self,
         values: dict[Any, Any],
-        laws: dict[Family, NumericLaw] | None = None,
+        laws: dict[Family, Any] | None = None,
         fixed: frozenset[Family] = frozenset(),
         seed: int = 1,
         *,
@@ -70,64 +68,63 @@ class Point(Evaluation):
         self.places = {x: value for x, value in counted.items() if isinstance(x, Index)}
         self.rules = RULES
         self.values, self.fixed, self.seed, self.exact = values, fixed, seed, exact
-        self.drawn, self.long, self.coarse, self.magnitude, self.draws_at = False, False, 0, 0.0, 0
+        self.drawn, self.long, self.coarse, self.magnitude = False, False, 0, 0.0
         self.given: dict[Any, Any] = {}
-        self.ranges: dict[Family, list[int]] = {}
+        self.ranges: dict[Family, tuple[bool, list[int]]] = {}
 
-    def rational(self, x: Any, modulus: int = 0) -> Numbers:  # noqa: ARG002  # there is no prime
+    def rational(self, part: Part, modulus: int = 0) -> Numbers:  # noqa: ARG002  # there is no prime
         """Return a rational number of SymPy's."""
-        return mp.mpf(x.p) / x.q if self.exact else _as_float(x)
+        return _in_digits(part, mp.prec) if self.exact else _as_float(part)
 
     def number(self, value: Any) -> Any:
         """Return a number in the point's arithmetic; arrays stay."""
         if isinstance(value, sympy.Rational):
-            return self.rational(value)
+            return self.rational(part_of(value))
         if self.exact:
             return mp.mpmathify(value)
         if isinstance(value, np.ndarray | np.float64):
             return value
         return np.complex128(complex(value)) if isinstance(value, mpmath.mpc) else np.float64(float(value))
 
-    def goes_by_terms(self, x: Any) -> bool:
-        """Return whether terms are no arrays, or means over entries of their own."""
-        return self.exact or super().goes_by_terms(x)
-
-    def component(self, family: Family, *places: int) -> Any:
-        """Return a component of a family: a draw, an outcome, or any number where it is given."""
-        key = (family, *places)
-        if key in self.known:
-            return self.known[key]
+    def components(self, family: Family, *places: Any) -> Any:
+        """Return components at places, which are numbers or go along axes: outcomes, draws, given numbers."""
         if family not in self.ranges:
-            self.ranges[family] = [self.whole(size) for size in getattr(family, "ranges", ())]
-        is_place = all(1 <= at <= size for at, size in zip(places, self.ranges[family], strict=False))
-        if not is_place and key not in self.given:
+            is_free = family in self.laws and family not in self.fixed
+            is_free = is_free and not any(key[0] == family for key in self.given)
+            self.ranges[family] = is_free, [self.whole(size) for size in getattr(family, "ranges", ())]
+        is_free, ranges = self.ranges[family]
+        if is_free and self.rows is not None:
+            # Their numbers go from 0 to the last place.
+            if any(end > size + 1 for end, size in zip(self.rows[family].shape, ranges, strict=False)):
+                raise Undecided(f"{family} has no such place")
+            return self.in_outcomes(family, places)
+        if any(isinstance(place, np.ndarray) for place in places):
+            together = np.broadcast(*places)
+            parts = [self.components(family, *map(int, each)) for each in together]
+            shape = together.shape[: together.ndim - parts[0].ndim]
+            return np.array(parts).reshape(*shape, *parts[0].shape)
+        key, ends = (family, *places), zip(places, ranges, strict=False)
+        if key not in self.given and not all(1 <= place <= size for place, size in ends):
             raise Undecided(f"{family} has no place {places}")
-        if family in self.fixed or (self.outcomes is None and not self.draws_at):
+        if family in self.fixed or self.rows is None:
             # By seed they lie close to each other, coincide, or lie far from each other.
             apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
             self.given.setdefault(key, float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0]))
         if key in self.given:
-            value = self.number(self.given[key])
-        elif self.outcomes is not None:
-            value = self.outcome(key) if family in self.laws else _anything(self.seed + 1, key)[self.world]
-        else:
-            joint = _rng(self.seed + 3, ()).choice(len(JOINT), DRAWS, p=JOINT)
-            law = self.laws.get(family)
-            draws = _draws_of(law, self.seed + 2, key) if law else _anything(self.seed + 1, key)[joint]
-            value = draws.reshape(-1, *(1,) * self.draws_at)
-        self.known[key] = value
-        return value
+            return self.number(self.given[key])
+        is_drawn = family in self.laws
+        return self.in_outcomes(family, places) if is_drawn else _anything(self.seed + 1, key)[self.world]
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Return a function of numbers or arrays, by its name in mpmath."""
-        function = getattr(mp, name)
         if self.exact:
-            return function(*arguments)
+            return getattr(mp, name)(*arguments)
         if name in _FLOATS:
             return _FLOATS[name](*arguments)
         if name in _SPECIAL:
             return getattr(scipy.special, _SPECIAL[name])(*arguments)
         number = complex if any(map(np.iscomplexobj, arguments)) else float
+        function = getattr(mp, name)
         with mp.workdps(15):
             return np.vectorize(lambda *numbers: self.number(function(*map(number, numbers))))(*arguments)
 
@@ -139,64 +136,69 @@ class Point(Evaluation):
 
     # Means.
 
-    def mean(self, x: Any) -> Any:
-        """Return the mean of x over all outcomes of the components in it, or over draws of them."""
-        if self.exact or self.draws_at:
+    def mean(self, part: Part) -> Any:
+        """Return the mean of a part over all outcomes of the components in it, or over draws of them."""
+        if self.exact or (self.drawn and self.rows is not None):
             raise Undecided("a mean, here")
         if self.long:
-            (family,) = families_of(x)
+            (family,) = families_of(part.x)
             law = self.laws[family]
             if not law.normal or law.centres[0]:
                 raise Undecided("scores that are not centred and normal")
-            mean = mean_over_row(x, lambda part: float(self.value(part)), law.spreads[0])
+            mean = mean_over_row(part.x, lambda x: float(self.value(part_of(x))), law.spreads[0])
             if not mean.error <= 1e-9 * max(abs(mean.value), 1):
                 raise Undecided("an integral that is not known well enough")
             return mean.value
+        has_world = bool(families_of(part.x) - set(self.laws) - self.fixed)
+        weights, values = self.over_outcomes(part, has_world=has_world)
         if self.drawn:
-            with self.having(draws_at=self.depth, depth=self.depth + 1):
-                values = np.broadcast_to(self.value(x), (DRAWS, *(1,) * self.draws_at))
+            values = np.broadcast_to(values, (DRAWS, *(1,) * self.depth))
             sizes = np.abs(values)
             if sizes.max() >= sizes.sum() / 50:
                 raise Undecided("draws of which few count, or none")
             # The mean of all, and without each part: along the last axis, as points are.
             parts = values.reshape(BATCHES, -1).mean(axis=1)
             return np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
-        has_world = bool(families_of(x) - set(self.laws) - self.fixed)
-        weights, values = self.over_outcomes(x, has_world=has_world)
         terms = weights * values
         if not np.isfinite(terms).all():
             raise Undecided("an outcome without a value")
         return self.added(terms)
 
-    def rules_of(self, bases: list[Any]) -> list[tuple[int, Rule]]:
-        """Return the number of outcomes, and their values and weights, of an entry of each family."""
+    def outcomes(
+        self, entries: list[Any], *, has_world: bool, modulus: int = 0
+    ) -> tuple[Numbers, Callable[[int], Numbers], Any]:
+        """Return weights, values and worlds of all outcomes; of draws, each is an outcome."""
+        if not self.drawn:
+            return super().outcomes(entries, has_world=has_world, modulus=modulus)
+        # An entry has the same draws in all means of a point.
+        draws = [_draws_of(self.laws[entry[0]], self.seed + 2, entry) for entry in entries]
+        joint = np.random.default_rng(self.seed + 3).choice(len(JOINT), DRAWS, p=JOINT) if has_world else None
+        return np.full((1, 1), 1 / DRAWS), lambda _: np.stack(draws)[..., None], joint
+
+    def supports_of(self, bases: list[Any], _: int) -> Supports:
+        """Return values and weights of an entry of each family, by the rule of its law."""
         drawn = [base for base in bases if base is not None]
         most = (MOST_WITHIN if self.depth > 1 else MOST) // (len(JOINT) if None in bases else 1)
-        columns = [self.laws[base].rule(len(drawn), most, self.coarse) for base in drawn]
-        columns += [(np.arange(len(JOINT)), JOINT)] if None in bases else []
-        if math.prod(len(weights) for _, weights in columns) > MOST:
+        rules = {base: self.laws[base].rule(len(drawn), most, self.coarse) for base in drawn}
+        rules |= {None: (np.arange(len(JOINT)), JOINT)} if None in bases else {}
+        if math.prod(len(rules[base][1]) for base in bases) > MOST:
             raise Undecided("too many outcomes")
-
-        def counted(nodes: Any, weights: Any) -> tuple[int, Rule]:
-            return len(weights), lambda _: (nodes[:, None], weights[:, None])
-
-        return [counted(*column) for column in columns]
+        return {base: (nodes[:, None], weights[:, None]) for base, (nodes, weights) in rules.items()}
 
     # Integrals.
 
-    def integral(self, integral: Any) -> Any:
+    def integral(self, part: Part) -> Any:
         """Return an integral, by the double exponential rule; infinite where it grows without end."""
         if self.exact:
             raise Undecided("an integral, in many digits")
-        *inner, (variable, low, high) = integral.limits
-        function = sympy.Integral(integral.function, *inner) if inner else integral.function
+        function, variable, low, high = outermost(part)
         ends = [(-oo, sympy.S.Zero), (sympy.S.Zero, oo)] if (low, high) == (-oo, oo) else [(low, high)]
         parts = [self._integrated(function, variable, *both) for both in ends]
         if not any(map(np.any, parts)):
             raise Undecided("an integral of nothing, or of a peak between the nodes")
         return reduce(operator.add, parts)
 
-    def _integrated(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
+    def _integrated(self, function: Part, variable: Any, low: Any, high: Any) -> Any:
         # Source: H. Takahasi and M. Mori, Double Exponential Formulas for Numerical Integration, Publications
         # of RIMS 9 (1974), 721-741.
         step = 1 / 16 if self.coarse else 1 / 32
@@ -204,9 +206,10 @@ class Point(Evaluation):
         path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step
         if oo in {high, -low}:
             end, side = (low, 1) if high == oo else (high, -1)
-            x, slope = self.value(end) + side * np.exp(path), np.exp(path) * slope
+            x, slope = self.value(part_of(end)) + side * np.exp(path), np.exp(path) * slope
         else:
-            start, width = self.value(low), self.value(high) - self.value(low)
+            start = self.value(part_of(low))
+            width = self.value(part_of(high)) - start
             x, slope = start + width / (1 + np.exp(-2 * path)), width * slope / (2 * np.cosh(path) ** 2)
         with self.having(values={**self.values, variable: x}, depth=self.depth + 1):
             terms = self.value(function) * slope
@@ -232,29 +235,40 @@ class Point(Evaluation):
         return np.where(np.sum(turns[1:] & turns[:-1], axis=0) >= 12, np.nan, self.added(terms))
 
 
-def _rng(seed: int, key: Any) -> np.random.Generator:
-    return np.random.default_rng([seed, *" ".join(map(str, key)).encode()])
+def _seed(seed: int, key: tuple[Any, ...]) -> tuple[int, ...]:
+    return seed, *" ".join([key[0].name, *map(str, key[1:])]).encode()
 
 
-_draws_of = lru_cache(maxsize=512)(lambda law, seed, key: law.draws(_rng(seed, key), DRAWS))
-_anything = lru_cache(maxsize=2**16)(lambda seed, key: _rng(seed, key).integers(-300, 300, len(JOINT)) / 128)
-"""Returns three numbers of a component, of which no law is known."""
+_draws_of = lru_cache(maxsize=512)(lambda law, seed, key: law.draws(_seed(seed, key), DRAWS))
+
+
+@lru_cache(maxsize=2**16)
+def _anything(seed: int, key: tuple[Any, ...]) -> Any:
+    """Return three numbers of a component, of which no law is known."""
+    return np.random.default_rng(_seed(seed, key)).integers(-300, 300, len(JOINT)) / 128
 
 
 # ---- the value of each kind of part ----------------------------------------------------------------------
 
 
-_as_float = lru_cache(maxsize=2**14)(lambda number: np.float64(float(number)))
+_as_float = lru_cache(maxsize=2**14)(lambda part: np.float64(float(part.x)))
+_in_digits = lru_cache(maxsize=2**14)(lambda part, _: mp.mpf(part.x.p) / part.x.q)
 
 
-def _constant(point: Point, number: Any, _: int) -> Any:
+@lru_cache(maxsize=2**12)
+def _digits_of(number: Any, digits: int, bits: int) -> Any:
+    """Return a number of SymPy's to so many digits."""
     if not number.is_finite:
         raise Undecided("no number")
-    return point.number(sympy.N(number, mp.dps + 5)._to_mpmath(mp.prec + 16))
+    return sympy.N(number, digits + 5)._to_mpmath(bits + 16)
 
 
-def _add(point: Point, x: Any, _: int) -> Any:
-    terms = [point.value(part) for part in x.args]
+def _constant(point: Point, part: Part, _: int) -> Any:
+    return point.number(_digits_of(part.x, mp.dps, mp.prec))
+
+
+def _add(point: Point, part: Part, _: int) -> Any:
+    terms = [point.value(each) for each in part.args]
     if all(isinstance(term, float) for term in terms):
         size = sum(map(abs, terms))
         point.magnitude = max(point.magnitude, size) if math.isfinite(size) else point.magnitude
@@ -262,40 +276,54 @@ def _add(point: Point, x: Any, _: int) -> Any:
 
 
 @lru_cache(maxsize=2**14)
-def _exponents(product: Any) -> tuple[list[Any], list[Any]]:
+def _exponents(product: Part) -> tuple[list[Part], list[Part]]:
     """Return the exponents of the exponentials in a product, and its other factors."""
-    exponentials = [part for part in product.args if isinstance(part, exp)]
-    return [part.args[0] for part in exponentials], [x for x in product.args if x not in exponentials]
+    exponents = [part.args[0] for part in product.args if part.kind is exp]
+    return exponents, [part for part in product.args if part.kind is not exp]
 
 
-def _mul(point: Point, x: Any, _: int) -> Any:
+def _mul(point: Point, part: Part, _: int) -> Any:
     """Return a product; in floats the exponents of exponentials are added first, as each may overflow."""
-    exponents, others = _exponents(x)
+    exponents, others = _exponents(part)
     if point.exact or len(exponents) < 2:
-        return reduce(operator.mul, map(point.value, x.args))
+        return reduce(operator.mul, map(point.value, part.args))
     together = np.exp(reduce(operator.add, map(point.value, exponents)))
     return reduce(operator.mul, map(point.value, others), together)
 
 
-def _power(point: Point, x: Any, _: int) -> Any:
-    base, exponent = point.value(x.base), x.exp
+def _power(point: Point, part: Part, _: int) -> Any:
+    base, exponent = point.value(part.args[0]), part.x.exp
     if not point.exact and np.size(base) == 1 and exponent.is_negative and 0 < abs(base) < NOTHING:
         raise Undecided("a quotient by what rounding may have left of 0")
     if isinstance(exponent, sympy.Integer):
         return base ** int(exponent)
-    return point.call("sqrt", base) if exponent is sympy.S.Half else base ** point.value(exponent)
+    return point.call("sqrt", base) if exponent is sympy.S.Half else base ** point.value(part.args[1])
+
+
+def _indexed(point: Point, part: Part, _: int) -> Any:
+    places = []
+    for index in part.args[1:]:
+        place = point.places.get(index.x)
+        place = place if isinstance(place, int) else point.value(index)
+        places.append(place.astype(int) if isinstance(place, np.ndarray) else int(place))
+    return point.components(part.x.base, *places)
 
 
 def _larger(x: Any, y: Any) -> Any:
     return max(x, y) if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf) else np.maximum(x, y)
 
 
-def _largest(point: Point, x: Any, _: int) -> Any:
-    scores, key = x.args
+def _largest(point: Point, part: Part, _: int) -> Any:
+    (scores, key), of = part.x.args, part.args[0]
+    last = point.whole(range_of(scores, key))
+    # Of draws a place is enough for an array.
+    if not (point.exact or point.drawn or has(scores, *MEANS_OF)):
+        values = point.along(of, key, 1, last)
+        return values.max(axis=0) if np.ndim(values) > point.depth else values
     values = []
-    for place in range(1, point.whole(range_of(scores, key)) + 1):
+    for place in range(1, last + 1):
         with point.at(key, place):
-            values.append(point.value(scores))
+            values.append(point.value(of))
     return reduce(_larger, values)
 
 
@@ -309,43 +337,48 @@ _SPECIAL = {x: x for x in ("erf", "erfc", "gamma")} | {f"bessel{x}": f"{x}v" for
 _SPECIAL |= {"loggamma": "gammaln"}
 
 
-def _function(point: Point, x: Any, _: int) -> Any:
+def _function(point: Point, part: Part, _: int) -> Any:
     """Return a function of mpmath's; in floats NumPy's or SciPy's where they have it."""
-    name = {"polygamma": "psi", "ceiling": "ceil"}.get(x.func.__name__, x.func.__name__)
+    name = part.kind.__name__
+    name = {"polygamma": "psi", "ceiling": "ceil"}.get(name, name)
     if not hasattr(mp, name):
         raise Undecided(f"{name} is not evaluated")
-    return point.call(name, *map(point.value, x.args))
+    return point.call(name, *map(point.value, part.args))
 
 
-RULES: dict[Any, Callable[[Any, Any, int], Any]] = {
-    sympy.Symbol: lambda point, symbol, _: point.number(point.values[symbol]),
-    sympy.Number: _constant,
-    sympy.NumberSymbol: _constant,
-    sympy.core.numbers.ImaginaryUnit: lambda point, *_: mp.j if point.exact else 1j,
-    Add: _add,
-    Mul: _mul,
-    sympy.Pow: _power,
-    sympy.Abs: lambda point, x, _: abs(point.value(x.args[0])),
-    sympy.sign: lambda point, x, _: (mp if point.exact else np).sign(point.value(x.args[0])),
-    sympy.Max: lambda point, x, _: reduce(_larger, map(point.value, x.args)),
-    sympy.Min: lambda point, x, _: -reduce(_larger, (-point.value(part) for part in x.args)),
-    Sum: Point.total,
-    sympy.Integral: lambda point, x, _: point.integral(x),
-    sympy.KroneckerDelta: lambda point, x, _: (
-        (point.value(x.args[0]) == point.value(x.args[1])) * point.number(1)
-    ),
-    sympy.Indexed: lambda point, x, _: point.at_places(
-        [point.value(index) for index in x.indices], partial(point.component, x.base)
-    ),
-    of.E: lambda point, x, _: point.mean(x.args[0]),
-    **dict.fromkeys(
-        (of.Var, of.Cov, of.Dot, of.Softmax, of.Entropy, of.LogSumExp),
-        lambda point, x, _: point.value(definition_of(x)),
-    ),
-    of.Largest: _largest,
-    of.Indicator: lambda point, x, _: (point.value(x.args[0]) > 0) * point.number(1),
-    sympy.Function: _function,
-}
+def _smallest(point: Point, part: Part, _: int) -> Any:
+    return -reduce(_larger, (-point.value(each) for each in part.args))
+
+
+RULES = Rules(
+    {
+        sympy.Symbol: lambda point, part, _: point.number(point.values[part.x]),
+        sympy.Number: _constant,
+        sympy.NumberSymbol: _constant,
+        sympy.core.numbers.ImaginaryUnit: lambda point, *_: mp.j if point.exact else 1j,
+        Add: _add,
+        Mul: _mul,
+        sympy.Pow: _power,
+        sympy.Abs: lambda point, part, _: abs(point.value(part.args[0])),
+        sympy.sign: lambda point, part, _: (mp if point.exact else np).sign(point.value(part.args[0])),
+        sympy.Max: lambda point, part, _: reduce(_larger, map(point.value, part.args)),
+        sympy.Min: _smallest,
+        Sum: Point.total,
+        sympy.Integral: lambda point, part, _: point.integral(part),
+        sympy.KroneckerDelta: lambda point, part, _: (
+            operator.eq(*map(point.value, part.args)) * point.number(1)
+        ),
+        sympy.Indexed: _indexed,
+        of.E: lambda point, part, _: point.mean(part.args[0]),
+        **dict.fromkeys(
+            (of.Var, of.Cov, of.Dot, of.Softmax, of.Entropy, of.LogSumExp),
+            lambda point, part, _: point.value(part.definition),
+        ),
+        of.Largest: _largest,
+        of.Indicator: lambda point, part, _: (point.value(part.args[0]) > 0) * point.number(1),
+        sympy.Function: _function,
+    }
+)
 """How each kind of part is evaluated, as in ``points``."""
 
 
@@ -356,8 +389,7 @@ def evaluated(expression: Any, point: Point) -> Any:
         Undecided: it has none.
     """
     try:
-        with np.errstate(all="ignore"):
-            value = point.value(expression)
+        value = point.value(part_of(expression))
     except (ArithmeticError, AttributeError, ClaimError, LookupError, TypeError, ValueError) as error:
         raise Undecided(f"{type(error).__name__}: {error}") from error
     if isinstance(value, mpmath.mpc) and abs(value.imag) <= mp.mpf(10) ** (8 - mp.dps) * abs(value.real):

@@ -11,8 +11,8 @@ and Q, with the moments that are assumed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache, partial, reduce
+from collections.abc import Mapping
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any
 
@@ -20,7 +20,8 @@ import numpy as np
 import sympy
 from sympy import Abs, Add, Indexed, Mul, Pow, S, Sum, Symbol, exp, log, sympify
 
-from verify.symbolic.evaluation import LONGEST_SUM, Evaluation, Numbers, Rule, Undecided, range_if_any
+from verify.symbolic.evaluation import LONGEST_SUM, Evaluation, Numbers, Part, Rules, Supports, Undecided
+from verify.symbolic.evaluation import outermost, part_of, range_if_any
 from verify.symbolic.vocabulary import E, Family, Given, Indicator, Largest, Laws
 from verify.symbolic.vocabulary import families_of, free_indices, range_of
 
@@ -50,24 +51,16 @@ class Points(Evaluation):
 
     def __init__(self, seed: int, count: int, sizes: Mapping[Any, int], laws: Laws, budget: float) -> None:
         super().__init__(sizes, laws, budget)
-        self.rules = RULES
+        self.rules, self.splits_means = RULES, bool(laws)
         self.seeds = _mixed(np.arange(count, dtype=np.uint64) + np.uint64(seed << 32))
         self.valid = np.ones(count, dtype=bool)
         self.variables: dict[Any, tuple[Any, ...]] = {}
         self.names: dict[Any, int] = {}
         self.supports: dict[Any, tuple[Numbers, Numbers]] = {}
 
-    def rational(self, x: Any, modulus: int) -> Numbers:
+    def rational(self, part: Part, modulus: int) -> Numbers:
         """Return a rational number modulo P or Q."""
-        return int(x.p) * pow(int(x.q), -1, modulus) % modulus
-
-    def product(self, first: Numbers, second: Numbers, modulus: int) -> Numbers:
-        """Return a product modulo P or Q."""
-        return first % modulus * second % modulus
-
-    def goes_by_terms(self, x: Any) -> bool:
-        """Return whether terms have outcomes of their own: entries of laws at their places."""
-        return bool(self.laws) and super().goes_by_terms(x)
+        return int(part.x.p * pow(part.x.q, -1, modulus) % modulus)
 
     def draw(self, modulus: int, name: Any, *on: Numbers) -> Numbers:
         """Return the numbers of this name, which depend on others."""
@@ -97,45 +90,45 @@ class Points(Evaluation):
             self.places[index] = place = free[int(self.seeds[0]) % len(free)]
             taken[size].add(place)
 
-    def rules_of(self, bases: list[Any]) -> list[tuple[int, Rule]]:
-        """Return the number of outcomes, and their values and weights, of an entry of each family."""
-        # Of a law without a mean nothing is known of it: it is any number.
-        sizes = [OUTCOMES if base is None else max(len(self.laws[base].raw), 2) for base in bases]
-        drawn = [size for base, size in zip(bases, sizes, strict=True) if base is not None]
-        if prod(drawn) > (MOST_OUTCOMES if any(size > 2 for size in drawn) else 4 * MOST_OUTCOMES):
-            raise TooManyOutcomes(f"a mean depends on too many components, {len(drawn)}")
-        return [(size, partial(self.outcomes_of, base)) for base, size in zip(bases, sizes, strict=True)]
-
-    def outcomes_of(self, base: Family | None, modulus: int) -> tuple[Numbers, Numbers]:
-        """Return values and weights of random laws with the first moments of a family's law.
+    def supports_of(self, bases: list[Any], modulus: int) -> Supports:
+        """Return values and weights of random laws with the first moments of each family's law.
 
         Weights solve Σ w x^r = moment r, by Lagrange's polynomials; those of the world add up to 1.
         """
-        if (base, modulus) in self.supports:
-            return self.supports[base, modulus]
-        if base is None:
-            shares = [self.draw(modulus, ("share", number)) for number in range(1, OUTCOMES)]
-            # The last makes the sum 1; three times the modulus, for unsigned numbers must not fall below 0.
-            shares.append((3 * modulus + 1 - sum(shares)) % modulus)
-            values, weights = shares, shares
-        else:
-            raw = [sympify(moment) for moment in self.laws[base].raw]
-            raw += [Symbol(f"{base} {order}") for order in range(len(raw), 2)]
-            moments = [self.value(moment, modulus) for moment in raw]
-            values = [self.draw(modulus, ("outcome", base, order)) for order in range(len(raw))]
-            weights = []
-            for x in values:
-                # The mean of the polynomial that is 1 at x and 0 at all other values.
-                polynomial, denominator = list[Numbers]([1]), 1
-                for y in (y for y in values if y is not x):
-                    shifted, scaled = [0, *polynomial], [*(y * c % modulus for c in polynomial), 0]
-                    polynomial = [(s + modulus - t) % modulus for s, t in zip(shifted, scaled, strict=True)]
-                    denominator = denominator * ((x + modulus - y) % modulus) % modulus
-                self.require(np.not_equal(denominator, 0))
-                total = sum(c * moment % modulus for c, moment in zip(polynomial, moments, strict=True))
-                weights.append(total % modulus * power(denominator, modulus - 2, modulus) % modulus)
-        self.supports[base, modulus] = np.stack(values), np.stack(weights)
-        return self.supports[base, modulus]
+        # Of a law without a mean nothing is known of it: it is any number.
+        sizes = {base: max(len(self.laws[base].raw), 2) for base in bases if base}
+        drawn = [sizes[base] for base in bases if base]
+        if prod(drawn) > (MOST_OUTCOMES if any(size > 2 for size in drawn) else 4 * MOST_OUTCOMES):
+            raise TooManyOutcomes(f"a mean depends on too many components, {len(drawn)}")
+        for base in {*bases} - {base for base, of in self.supports if of == modulus}:
+            self.supports[base, modulus] = (
+                self._law_of(base, sizes[base], modulus) if base else self._world(modulus)
+            )
+        return {base: self.supports[base, modulus] for base in bases}
+
+    def _world(self, modulus: int) -> tuple[Numbers, Numbers]:
+        shares = [self.draw(modulus, ("share", number)) for number in range(1, OUTCOMES)]
+        # The last makes the sum 1; three times the modulus, for unsigned numbers must not fall below 0.
+        shares.append((3 * modulus + 1 - sum(shares)) % modulus)
+        return np.stack(shares), np.stack(shares)
+
+    def _law_of(self, base: Family, size: int, modulus: int) -> tuple[Numbers, Numbers]:
+        raw = [sympify(moment) for moment in self.laws[base].raw]
+        raw += [Symbol(f"{base} {order}") for order in range(len(raw), size)]
+        moments = [self.value(part_of(moment), modulus) for moment in raw]
+        values = [self.draw(modulus, ("outcome", base, order)) for order in range(size)]
+        weights = []
+        for x in values:
+            # The mean of the polynomial that is 1 at x and 0 at all other values.
+            polynomial, denominator = list[Numbers]([1]), 1
+            for y in (y for y in values if y is not x):
+                shifted, scaled = [0, *polynomial], [*(y * c % modulus for c in polynomial), 0]
+                polynomial = [(s + modulus - t) % modulus for s, t in zip(shifted, scaled, strict=True)]
+                denominator = denominator * ((x + modulus - y) % modulus) % modulus
+            self.require(np.not_equal(denominator, 0))
+            total = sum(c * moment % modulus for c, moment in zip(polynomial, moments, strict=True))
+            weights.append(total % modulus * power(denominator, modulus - 2, modulus) % modulus)
+        return np.stack(values), np.stack(weights)
 
     def require(self, mask: Any) -> None:
         """Leave out the points at which a condition fails, in any outcome."""
@@ -180,7 +173,8 @@ def _is_square(numbers: Numbers, modulus: int) -> Any:
     return power(numbers, (modulus - 1) // 2, modulus) == 1
 
 
-def _symbol(points: Points, x: Any, modulus: int) -> Numbers:
+def _symbol(points: Points, part: Part, modulus: int) -> Numbers:
+    x = part.x
     if x in points.sizes:
         return points.sizes[x] % modulus
     number = points.draw(modulus, *points.variables.get(x, (x,)))
@@ -190,18 +184,17 @@ def _symbol(points: Points, x: Any, modulus: int) -> Numbers:
     return square if x.is_nonnegative else modulus - square
 
 
-def _indexed(points: Points, x: Any, modulus: int) -> Numbers:
-    base, *indices = x.args
-    places = [points.value(index, P) for index in indices]
-    if points.outcomes is None or base not in points.laws:
+def _indexed(points: Points, part: Part, modulus: int) -> Numbers:
+    base, places = part.x.base, [points.value(index, P) for index in part.args[1:]]
+    if points.rows is None or base not in points.laws:
         is_drawn = points.world is not None and not isinstance(base, Given)
         return points.draw(modulus, (base, is_drawn), *places, *([points.world] if is_drawn else []))
-    return points.at_places(places, lambda *entry: points.outcome((base, *entry), modulus))
+    return points.in_outcomes(base, tuple(places), modulus)
 
 
-def _pow(points: Points, x: Any, modulus: int) -> Numbers:
-    exponent = points.with_numbers(x.exp)
-    value = points.value(x.base, modulus)
+def _pow(points: Points, part: Part, modulus: int) -> Numbers:
+    exponent = points.with_numbers(part.x.exp)
+    value = points.value(part.args[0], modulus)
     if exponent.is_Integer:
         if exponent < 0:
             points.require(np.not_equal(value, 0))
@@ -211,26 +204,26 @@ def _pow(points: Points, x: Any, modulus: int) -> Numbers:
         # The squares are a group of prime order, in which every root is unique.
         order = (modulus - 1) // 2
         return power(value, int(exponent.p) * pow(int(exponent.q), -1, order) % order, modulus)
-    exponents = points.value(exponent, Q)
+    exponents = points.value(part_of(exponent), Q)
     return points.draw(Q, "power", value, exponents) if modulus == Q else power(value, exponents, P)
 
 
-def _exp(points: Points, x: Any, modulus: int) -> Numbers:
-    # P = 2Q + 1, and squares modulo P have order Q: so exponents are numbers modulo Q.
-    exponents = points.value(x.args[0] if isinstance(x, exp) else S.One, Q)
+def _exp(points: Points, part: Part, modulus: int) -> Numbers:
+    # P = 2Q + 1, and squares modulo P have order Q: so exponents are numbers modulo Q. The number e has none.
+    exponents = points.value(part.args[0] if part.args else part_of(S.One), Q)
     if modulus == Q:
         return points.draw_square(Q, "exp", exponents)
     return power(points.draw_square(P, "e"), exponents, P)
 
 
-def _log(points: Points, x: Any, modulus: int) -> Numbers:
+def _log(points: Points, part: Part, modulus: int) -> Numbers:
     """By log xy = log x + log y; of any other expression, a random number that belongs to its value."""
-    inside = sympify(points.sizes.get(x.args[0], x.args[0]))
+    inside = sympify(points.sizes.get(part.x.args[0], part.x.args[0]))
     if isinstance(inside, exp):
-        return points.value(inside.args[0], modulus)
+        return points.value(part_of(inside.args[0]), modulus)
     if isinstance(inside, Pow):
-        logarithm = points.value(log(inside.base, evaluate=False), modulus)
-        return points.value(inside.exp, modulus) * logarithm % modulus
+        logarithm = points.value(part_of(log(inside.base, evaluate=False)), modulus)
+        return points.value(part_of(inside.exp), modulus) * logarithm % modulus
     if inside.is_Rational and inside > 0:
         # Of 1/q the logarithm is less than that of q.
         times = [*sympy.factorint(inside.p).items(), *((q, -t) for q, t in sympy.factorint(inside.q).items())]
@@ -238,8 +231,9 @@ def _log(points: Points, x: Any, modulus: int) -> Numbers:
         return sum(logarithms, np.zeros_like(points.seeds)) % modulus
     parted = _parted(inside)
     if isinstance(parted, Mul):
-        return sum(points.value(log(part, evaluate=False), modulus) for part in parted.args) % modulus
-    value = points.value(inside, P)
+        logs = (part_of(log(factor, evaluate=False)) for factor in parted.args)
+        return sum(points.value(each, modulus) for each in logs) % modulus
+    value = points.value(part_of(inside), P)
     return np.where(np.equal(value, 1), np.uint64(0), points.draw(modulus, "log of", value))
 
 
@@ -256,21 +250,20 @@ def _parted(x: Any) -> Any:
     return sympy.factor_terms(x) if isinstance(x, Add) else x
 
 
-def _mean(points: Points, x: Any, modulus: int) -> Numbers:
+def _mean(points: Points, part: Part, modulus: int) -> Numbers:
     """Over all outcomes of families with laws, and over a few draws of all others, with random weights."""
-    (of,) = x.args
-    others = {family for family in families_of(of) if not isinstance(family, Given)} - set(points.laws)
+    (of,) = part.args
+    others = {family for family in families_of(of.x) if not isinstance(family, Given)} - set(points.laws)
     has_world = bool(others) or not points.laws
     weights, values = points.over_outcomes(of, has_world=has_world, modulus=modulus)
     return (weights * values % modulus).sum(axis=0) % modulus
 
 
-def _integral(points: Points, x: Any, modulus: int) -> Numbers:
+def _integral(points: Points, part: Part, modulus: int) -> Numbers:
     """Any linear functional that belongs to the ends."""
-    (*before, (variable, *ends)) = x.limits
-    inner = sympy.Integral(x.function, *before) if before else x.function
+    inner, variable, *ends = outermost(part)
     name = tuple(end if end.is_infinite else "" for end in ends)
-    on = [points.value(end, P) for end in ends if not end.is_infinite]
+    on = [points.value(part_of(end), P) for end in ends if not end.is_infinite]
     total: Numbers = 0
     for number in range(2):
         variables = {**points.variables, variable: (("at", number, name), *on)}
@@ -280,87 +273,96 @@ def _integral(points: Points, x: Any, modulus: int) -> Numbers:
     return total % modulus
 
 
-def _angle(points: Points, x: Any, modulus: int) -> Numbers:
+def _angle(points: Points, part: Part, modulus: int) -> Numbers:
     """By t = tan(x/2), so that sin² + cos² = 1; multiples of an angle are written out."""
-    opened = sympy.expand_trig(x)
-    if opened != x:
-        return points.value(opened, modulus)
-    half = points.draw(modulus, "tangent of half", points.value(x.args[0], P))
+    opened = sympy.expand_trig(part.x)
+    if opened != part.x:
+        return points.value(part_of(opened), modulus)
+    half = points.draw(modulus, "tangent of half", points.value(part.args[0], P))
     square = half * half % modulus
     over = power(1 + square, modulus - 2, modulus)
-    return (modulus + 1 - square if isinstance(x, sympy.cos) else 2 * half) % modulus * over % modulus
+    return (modulus + 1 - square if part.kind is sympy.cos else 2 * half) % modulus * over % modulus
 
 
-def _sign(points: Points, x: Any, modulus: int) -> Numbers:
-    (of,) = x.args
+def _sign(points: Points, part: Part, modulus: int) -> Numbers:
+    (of,) = part.args
     value = np.asarray(points.value(of, modulus), np.uint64)
     positive = _is_square(value, modulus)
     points.require(value != 0)
-    if of.is_nonnegative:
+    if of.x.is_nonnegative:
         points.require(positive)
-    if isinstance(x, Indicator):
+    if part.kind is Indicator:
         return positive.astype(np.uint64)
-    size = value if isinstance(x, Abs) else np.ones_like(value)
+    size = value if part.kind is Abs else np.ones_like(value)
     return np.where(positive, size, modulus - size)
 
 
-def _extreme(points: Points, x: Any, modulus: int) -> Numbers:
+def _extreme(points: Points, part: Part, modulus: int) -> Numbers:
     """Max(x, y) is (x + y + |x - y|)/2; of more it would need an order, which residues do not have."""
-    if len(x.args) != 2:
-        raise Undecided(f"{type(x).__name__} of more than two has no exact arithmetic")
-    first, second = x.args
-    direction = 1 if isinstance(x, sympy.Max) else -1
-    return points.value((first + second + direction * Abs(first - second)) / 2, modulus)
+    if len(part.args) != 2:
+        raise Undecided(f"{part.kind.__name__} of more than two has no exact arithmetic")
+    first, second = part.x.args
+    direction = 1 if part.kind is sympy.Max else -1
+    return points.value(part_of((first + second + direction * Abs(first - second)) / 2), modulus)
 
 
-def _function(points: Points, x: Any, modulus: int) -> Numbers:
+def _function(points: Points, part: Part, modulus: int) -> Numbers:
     """A function of which nothing is known but that equal arguments give equal values.
 
     Γ, factorials and binomials have closed values at whole numbers.
     """
-    at = points.with_numbers(x) if isinstance(x, sympy.gamma | sympy.factorial | sympy.binomial) else x
-    if not at.has(x.func):
-        return points.value(at, modulus)
-    return points.draw(modulus, x.func.__name__, *(points.value(part, P) for part in x.args))
+    if part.kind in {sympy.gamma, sympy.factorial, sympy.binomial}:
+        at = points.with_numbers(part.x)
+        if not at.has(part.kind):
+            return points.value(part_of(at), modulus)
+    return points.draw(modulus, part.kind.__name__, *(points.value(each, P) for each in part.args))
 
 
-def _largest(points: Points, x: Any, modulus: int) -> Numbers:
-    of, index = x.args
+def _largest(points: Points, part: Part, modulus: int) -> Numbers:
+    of, index = part.x.args
     size = points.whole(range_of(of, index))
-    values = points.along(of, index, 1, size, P) + np.zeros((size, *(1,) * points.depth), np.uint64)
+    values = points.along(part.args[0], index, 1, size, P) + np.zeros((size, *(1,) * points.depth), np.uint64)
     return points.draw(modulus, "Largest", *np.sort(values, axis=0))
 
 
-RULES: dict[Any, Callable[[Any, Any, int], Numbers]] = {
-    Add: lambda points, x, modulus: sum(points.value(part, modulus) for part in x.args) % modulus,
-    Mul: lambda points, x, modulus: reduce(
-        lambda product, part: product * points.value(part, modulus) % modulus, x.args, 1
-    ),
-    Pow: _pow,
-    Indexed: _indexed,
-    Symbol: _symbol,
-    Sum: Points.total,
-    E: _mean,
-    exp: _exp,
-    type(S.Exp1): _exp,
-    log: _log,
-    sympy.Integral: _integral,
-    **dict.fromkeys((sympy.sin, sympy.cos), _angle),
-    **dict.fromkeys(
-        (sympy.tanh, sympy.sinh, sympy.cosh, sympy.erfc),
-        lambda points, x, modulus: points.value(
-            x.rewrite(sympy.erf if isinstance(x, sympy.erfc) else exp), modulus
+def _sum(points: Points, part: Part, modulus: int) -> Numbers:
+    return sum(points.value(each, modulus) for each in part.args) % modulus
+
+
+def _product(points: Points, part: Part, modulus: int) -> Numbers:
+    return reduce(lambda total, each: total * points.value(each, modulus) % modulus, part.args, 1)
+
+
+def _by_exponentials(points: Points, part: Part, modulus: int) -> Numbers:
+    x = part.x.rewrite(sympy.erf if part.kind is sympy.erfc else exp)
+    return points.value(part_of(x), modulus)
+
+
+RULES = Rules(
+    {
+        Add: _sum,
+        Mul: _product,
+        Pow: _pow,
+        Indexed: _indexed,
+        Symbol: _symbol,
+        Sum: Points.total,
+        E: _mean,
+        exp: _exp,
+        type(S.Exp1): _exp,
+        log: _log,
+        sympy.Integral: _integral,
+        **dict.fromkeys((sympy.sin, sympy.cos), _angle),
+        **dict.fromkeys((sympy.tanh, sympy.sinh, sympy.cosh, sympy.erfc), _by_exponentials),
+        **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
+        **dict.fromkeys((sympy.Max, sympy.Min), _extreme),
+        sympy.KroneckerDelta: lambda points, part, modulus: np.asarray(
+            np.equal(*(points.value(each, modulus) for each in part.args)), np.uint64
         ),
-    ),
-    **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
-    **dict.fromkeys((sympy.Max, sympy.Min), _extreme),
-    sympy.KroneckerDelta: lambda points, x, modulus: np.asarray(
-        np.equal(*(points.value(part, modulus) for part in x.args)), np.uint64
-    ),
-    Largest: _largest,
-    type(S.Pi): lambda points, x, modulus: points.draw_square(modulus, x),
-    # Of i that it is any number: what needs i² = -1 is not seen.
-    type(S.ImaginaryUnit): lambda points, x, modulus: points.draw(modulus, x),
-    sympy.Function: _function,
-}
+        Largest: _largest,
+        type(S.Pi): lambda points, part, modulus: points.draw_square(modulus, part.x),
+        # Of i that it is any number: what needs i² = -1 is not seen.
+        type(S.ImaginaryUnit): lambda points, part, modulus: points.draw(modulus, part.x),
+        sympy.Function: _function,
+    }
+)
 """How each kind of part is evaluated; a kind that is not here takes the rule of its nearest base class."""

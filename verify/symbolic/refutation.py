@@ -16,17 +16,24 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Eq, Gt, Indexed, Integral, Rational, Symbol, sign, sympify
+from sympy import Eq, Gt, Indexed, Integral, Rational, sign, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
-from verify.symbolic.domains import MEANS_OF, MOST_DIGITS, Domain, symbols_of
-from verify.symbolic.evaluation import Undecided, differentiated
-from verify.symbolic.laws import NoLaw, NumericLaw, law_with
+from verify.symbolic.domains import MOST_DIGITS, Domain, NoLaw, NumericLaw, law_with, symbols_of
+from verify.symbolic.evaluation import (
+    MEANS_OF,
+    Undecided,
+    differentiated,
+    entries_in,
+    has,
+    part_of,
+    symbols_in,
+)
 from verify.symbolic.numbers import BATCHES, NOTHING, Point, evaluated, holds
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import Dot, Family, Given, Index, Indicator, Laws, definition, families_of
-from verify.symbolic.vocabulary import free_indices, free_symbols, range_of, unnamed
+from verify.symbolic.vocabulary import Family, Given, Index, Indicator, Laws, Named, definition, families_of
+from verify.symbolic.vocabulary import range_of, unnamed
 
 DIGITS = (30, 60, MOST_DIGITS)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -88,10 +95,16 @@ def refute(
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
-    trial = _Trial((_opened(before), _opened(after)), relation, dict(laws or {}), given, briefly)
-    domain, thrift = trial.domain, trial.thrift
+    return _tried_as(before, relation, after, tuple((laws or {}).items()), given, briefly)
+
+
+@lru_cache(maxsize=1024)  # for chains have lines in common
+@np.errstate(all="ignore")
+def _tried_as(before: Any, relation: str, after: Any, laws: Any, given: Any, briefly: bool) -> str:
+    trial = _Trial((_opened(before), _opened(after)), relation, dict(laws), given, briefly)
+    domain = trial.domain
     # Of a name that stands on one side only nothing is said, as where the other side defines it.
-    unsaid = set.symmetric_difference(*map(free_symbols, trial.sides)) - set(domain.put)
+    unsaid = (symbols_in(trial.sides[0]) ^ symbols_in(trial.sides[1])) - set(domain.put)
     unsaid -= set(symbols_of(x for law in trial.laws.values() for x in law.raw))
     if domain.has(AppliedUndef) or any(x.is_complex is None for x in unsaid):
         return ""
@@ -104,8 +117,8 @@ def refute(
     judge, wanted, how = trial.in_digits, 2 * FEWER if domain.families else POINTS, ""
     if domain.has(Integral):
         judge, wanted, how = trial.by_quadrature, FEWER, ", by quadrature"
-    count, moderate = 0, domain.has(Integral) or relation in "<>"
-    for number, values in enumerate(domain.points(wanted // thrift, moderate=moderate), 1):
+    count = 0
+    for number, values in enumerate(domain.points(wanted // trial.thrift), 1):
         if trial.budget <= 0:
             break
         count += trial.holds_at(trial.point(values, number), judge)
@@ -115,7 +128,8 @@ def refute(
 @lru_cache(maxsize=4096)
 def _opened(x: Any) -> Any:
     """Return an expression without names, and with derivatives taken."""
-    return differentiated(unnamed(x))
+    x = sympify(x)
+    return differentiated(unnamed(x) if has(x, Named) else x)
 
 
 class _Trial:
@@ -135,9 +149,10 @@ class _Trial:
             whole = all(laws[family].whole for family in families_of(condition) if family in laws)
             is_positive = isinstance(condition, Gt) and condition.lts == 0 and whole
             if not (is_positive and Signs().nonnegative(condition.gts)):
-                bare = _without_means(condition)
-                indices = sorted(free_indices(bare), key=str) if bare.has(Indexed, Dot) else []
-                self.of_components.append((condition, bare.has(Indexed, Dot), indices))
+                outside = entries_in(part_of(condition))
+                free = set().union(*(free for *_, free in outside))
+                indices = sorted((x for x in free if isinstance(x, Index)), key=str)
+                self.of_components.append((condition, bool(outside), indices))
 
     def point(self, values: dict[Any, Any], seed: int, **more: Any) -> Point:
         """Return the point of these values; those of components are put in at their places."""
@@ -289,7 +304,9 @@ class _Trial:
     def means(self) -> str:
         """Try a line with means: over all outcomes, by quadrature, or by draws; also in long rows."""
         domain = self.domain
-        outside = set().union(*map(families_of, map(_without_means, self.sides))) if self.laws else set()
+        outside = (
+            {base for side in self.sides for base, *_ in entries_in(part_of(side))} if self.laws else set()
+        )
         # Given numbers, and families without a law that stand outside means where laws are given.
         fixed = frozenset((outside - set(self.laws)) | {x for x in domain.families if isinstance(x, Given)})
         counts, left_open = {"exactly": 0, "by quadrature": 0}, list[Point]()
@@ -443,11 +460,6 @@ class _Trial:
             says = f"the ratio of both sides is {_number(ratio)}, not 1"
             raise Counterexample(f"at {symbol} = 10^{4 * power}: {says}")
         return ""
-
-
-def _without_means(x: Any) -> Any:
-    """Return an expression with a symbol for each mean."""
-    return x.replace(lambda part: isinstance(part, MEANS_OF), lambda _: Symbol("mean"))
 
 
 def _number(value: Any) -> str:
