@@ -105,7 +105,7 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
         (E(v[j, i]), STANDARD, "no law of v is assumed"),
         (Quantile(score, Rational(1, 2)), STANDARD, "does not follow from moments"),
         (E(q[a, 2 * i]), STANDARD, "is no place"),
-        (E(Sum(i * q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of its index at d_k"),
+        (E(Sum(i * q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of q at d_k"),
         (E(Sum(score, (j, 2, n))), STANDARD, "only sums from 1"),
         (E(Sum(q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of q at d_k"),
         (Sum(E(k[j, i] * k[l, i]), (l, 2, n)), STANDARD, "has means of several places"),

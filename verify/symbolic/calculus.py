@@ -119,7 +119,7 @@ def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
         raise NotDerived("a Kronecker delta in a mean; write all pairs less the equal ones")
     moments = _Moments(dict(laws))
     try:
-        result = expand(sum((_total(term, moments) for term in _terms(x)), S.Zero))
+        result = expand(sum(map(moments.total, _terms(x)), S.Zero))
     except PolynomialError:
         written = re.sub(r"~\d+", "", str(E(x)))
         raise NotDerived(f"{written} is no mean of a polynomial of components and scores") from None
@@ -177,30 +177,6 @@ def _part(part: Any) -> Iterator[_Term]:
         yield term._replace(bound=((own, high), *term.bound))
 
 
-def _total(term: _Term, moments: _Moments) -> Any:
-    """Return factor · Σ Π entries; of a factor that depends on a place, a sum over the place is left."""
-    index, size = next((pair for pair in term.bound if term.factor.has(pair[0])), (None, None))
-    if index is None:
-        return term.factor * moments.total(term)
-    at = {pair for base, places in term.entries for pair in zip(places, base.ranges, strict=True)}
-    if wrong := next((its for place, its in at if place == index and its != size), None):
-        raise NotDerived(f"a sum ends at {size}, and the range of its index at {wrong}")
-    bound = {place for place, _ in term.bound}
-    others = {place for place, its in at if its == size and (index, size) in at} - bound
-    rest = tuple(pair for pair in term.bound if pair[0] != index)
-
-    def value(place: Any) -> Any:
-        """Return the mean with a place put in, a new place or a place of another index."""
-        entries = _moved(term.entries, index, place)
-        return _total(_Term(term.factor.xreplace({index: place}), rest, entries), moments)
-
-    own = Index(f"{index.name}'{len(rest)}")
-    apart = value(own)
-    equal = (value(place) - apart.xreplace({own: place}) for place in others)
-    whole = Sum(apart, (own, 1, size))
-    return (whole.doit() if apart.is_polynomial(own) else whole) + sum(equal, S.Zero)
-
-
 def _moved(entries: tuple[Entry, ...], index: Any, to: Any) -> tuple[Entry, ...]:
     return tuple((base, tuple(to if x == index else x for x in places)) for base, places in entries)
 
@@ -212,8 +188,8 @@ class _Moments:
         self.laws = laws
         self.names: dict[Any, Any] = {}
 
-    def total(self, term: _Term) -> Expr:
-        """Return the mean of Σ Π entries."""
+    def total(self, term: _Term) -> Any:
+        """Return factor · Σ Π entries; of a factor that depends on a place, a sum over the place is left."""
         bound, entries = dict(term.bound), term.entries
         for base, places in entries:
             if base not in self.laws:
@@ -223,13 +199,29 @@ class _Moments:
                     raise NotDerived(f"a sum ends at {bound[place]}, and the range of {base} at {size}")
                 if not (place in bound or isinstance(place, Index) or place.is_Integer):
                     raise NotDerived(f"{base}{list(places)}: {place} is no place")
-        moments = [sympify(raw) for base, _ in entries for raw in self.laws[base].raw]
-        # In a ring of polynomials sums cost a fraction of SymPy's; a generator stands for each other value.
-        values = {value for value in (*moments, *bound.values()) if not value.is_Rational}
-        polynomials, *generators = ring([Dummy() for _ in values], QQ)
-        self.names, self._unit = dict(zip(values, generators, strict=True)), polynomials.one
-        back = {generator.as_expr(): value for value, generator in self.names.items()}
-        return self._sum(entries, bound).as_expr().xreplace(back)
+        index = next((place for place in bound if term.factor.has(place)), None)
+        if index is None:
+            raw = [sympify(moment) for base, _ in entries for moment in self.laws[base].raw]
+            # In a ring of polynomials sums cost a fraction of SymPy's; generators stand for other values.
+            values = {value for value in (*raw, *bound.values()) if not value.is_Rational}
+            polynomials, *generators = ring([Dummy() for _ in values], QQ)
+            self.names, self._unit = dict(zip(values, generators, strict=True)), polynomials.one
+            back = {generator.as_expr(): value for value, generator in self.names.items()}
+            return term.factor * self._sum(entries, bound).as_expr().xreplace(back)
+
+        def value(place: Any) -> Any:
+            """Return the mean with a place put in, a new place or a place of another index."""
+            rest = tuple(pair for pair in term.bound if pair[0] != index)
+            factor = term.factor.xreplace({index: place})
+            return self.total(_Term(factor, rest, _moved(entries, index, place)))
+
+        at = {pair for base, places in entries for pair in zip(places, base.ranges, strict=True)}
+        size, own = bound[index], Index(f"{index.name}'{len(bound) - 1}")
+        others = {place for place, its in at if its == size and (index, size) in at} - set(bound)
+        apart = value(own)
+        equal = (value(place) - apart.xreplace({own: place}) for place in others)
+        whole = Sum(apart, (own, 1, size))
+        return (whole.doit() if apart.is_polynomial(own) else whole) + sum(equal, S.Zero)
 
     def _in_ring(self, value: Any) -> Any:
         return self.names[value] if value in self.names else self._unit * QQ(value.p, value.q)

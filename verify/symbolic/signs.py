@@ -97,14 +97,10 @@ class Signs:
         rest = self.plain(1 - x)
         if rest.is_positive or (rest.is_nonnegative and not strict):
             return True
-        if isinstance(x, exp):
-            return self.nonnegative(-x.args[0], strict=strict)
         if isinstance(x, E):
             return self.at_most_one(x.args[0], strict=strict)
-        if isinstance(x, Pow) and not self.nonnegative(x.exp):
-            return self.nonnegative(-x.exp, strict=strict) and self.nonnegative(x.base - 1, strict=strict)
         if isinstance(x, Pow):
-            return not strict and self.nonnegative(x.base) and self.at_most_one(x.base)
+            return self.nonnegative(-x.exp, strict=strict) and self.nonnegative(x.base - 1, strict=strict)
         is_weight = isinstance(x, Softmax | Indicator | KroneckerDelta)
         return not strict and (is_weight or self._are_weights(x))
 
@@ -182,8 +178,6 @@ class Signs:
                     break
             return signs > 0
         if isinstance(x, Pow):
-            if x.exp.is_even and self.real(x.base):
-                return not strict or self.positive(x.base) or self.positive(-x.base)
             strict = strict or not x.exp.is_nonnegative
             return self.real(x.exp) and self.nonnegative(x.base, strict=strict)
         if isinstance(x, Add):
