@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Abs, Expr, Rational, S, exp, log, pi, sqrt
 
-from verify.symbolic.grammar import QuestionError, parse, parse_formula
+from verify.symbolic.grammar import QuestionError, parse, parse_formula, parse_value
 from verify.symbolic.notation import plain
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Indicator, Largest, LogSumExp, Quantile, Softmax
 from verify.symbolic.vocabulary import Var, a, d, i, j, k, l, n, over_keys, q, score, score_of, squares
@@ -23,13 +23,11 @@ MEANINGS: list[tuple[str, Any]] = [
     ("Var(d^(-1/3) q·k)", Var(d ** Rational(-1, 3) * score)),
     ("E(|q·k|)", E(Abs(score))),
     ("E[(q·k)²] − E[q·k]²", E(score**2) - mean**2),
-    ("E(score**4)/Var(score)^2", E(score**4) / Var(score) ** 2),
     ("E(sum(p^2))", E(squares(score))),
     ("1/E(sum(p_scaled^2))", 1 / E(squares(scaled))),
     ("E(max(p))", E(Largest(p, j))),
     ("E(max_j q·k_j)", E(Largest(score, j))),
     ("log(n) - E(H)", log(n) - E(Entropy(score, j))),
-    ("E(H_scaled)", E(Entropy(scaled, j))),
     ("mean(H(p_scaled))", E(Entropy(scaled, j))),
     ("corr(q·k_j, q·k_l)", Cov(score, score_of(a, l)) / sqrt(Var(score) * Var(score_of(a, l)))),
     ("E(logsumexp(q·k))", E(LogSumExp(score, j))),
@@ -39,13 +37,10 @@ MEANINGS: list[tuple[str, Any]] = [
     ("E(sum(p*sum(p^2)))", E(over_keys(p * over_keys(Softmax(score_of(a, l), l) ** 2, l)))),
     ("P(q·k > 2 sqrt(d_k))", E(Indicator(score - 2 * sqrt(d)))),
     ("P(q·k_j < q·k_l)", E(Indicator(score_of(a, l) - score))),
-    ("Cov(q·k_j, q·k_l)", Cov(score, score_of(a, l))),
     ("median(|q·k|)", Quantile(Abs(score), S.Half)),
     ("quantile(q·k, 0.95)", Quantile(score, Rational(19, 20))),
-    ("E(|k|^2)", E(Dot(k, j, k, j))),
     ("E(q_i^4)", E(q[a, i] ** 4)),
     ("Var(cos(q, k))", Var(score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j)))),
-    ("E(p)", E(p)),
     ("E(exp(-q·k))/2", E(exp(-score)) / 2),
     ("2 E(-p^2 n(n-1))", 2 * E(-(p**2) * n * (n - 1))),
     ("2^3^2 E(p)", 512 * E(p)),
@@ -162,8 +157,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ("7*d_k/144", 7 * d / 144),
         ("d", d),
         ("√(2 d_k/π)", sqrt(2 * d / pi)),
-        ("log(n)/2", log(n) / 2),
-        ("3", S(3)),
     ],
 )
 def test_formulas_have_sizes_only(text: str, formula: Expr) -> None:
@@ -191,3 +184,16 @@ def test_numbers_are_exact() -> None:
     """A decimal is the fraction it stands for, and e stands for nothing."""
     assert parse("0.1 E(p) + 1e-3 E(p)") == Rational(101, 1000) * E(p)
     assert parse("E(e^-p)") == E(exp(-p))
+
+
+def test_a_list_is_for_softmax_and_products() -> None:
+    """A number of softmax, or a dot product, has a value; wherever else a list stands, one line says so."""
+    assert parse_value("softmax([2, 1]/2, 1)") == exp(1) / (exp(1) + exp(S.Half))
+    assert parse_value("[1, 2]·[3, 4]") == 11
+    for text in ("[1, 2]", "[1, 2] + 1", "[1, 2]·[3, 4, 5]", "1/[1, 2]", "2^[1, 2]", "|[1, 2]|", "[1, 2]²"):
+        with pytest.raises(QuestionError, match="a list is no number"):
+            parse_value(text)
+    with pytest.raises(QuestionError, match="H is of a number, not of a list"):
+        parse_value("H([1, 2])")
+    with pytest.raises(QuestionError, match="a place from 1 to 2"):
+        parse_value("softmax([2, 1], 3)")

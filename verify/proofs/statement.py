@@ -25,9 +25,8 @@ from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Given, Index, Ma
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of, unnamed
 
 RELATIONS = {"=": "=", "≤": "<=", "<": "<", "≥": ">=", ">": ">", "⇔": "<->"}
-COMPARISONS = {Eq: "=", Le: "<=", Lt: "<", Ge: ">=", Gt: ">"}
 KNOWN = (Add, Mul, Pow, Rational, Symbol, Indexed, Sum, Derivative, KroneckerDelta, exp, log, sign, sin, cos)
-OURS = (E, Var, Dot, Softmax, Entropy)
+KNOWN += (E, Var, Dot, Softmax, Entropy, Eq, Le, Lt, Ge, Gt)
 TAKEN = re.compile("R|P|E|S|I|D|O|t|w|Var|sum|prod|delta|sign|exp|ln|sin|cos|dot|softmax|entropy")
 """Names with a meaning of their own where statements are compiled, or bound by the printer."""
 
@@ -146,11 +145,11 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
     # The methods below print numbers; SymPy calls each by the name of a class.
 
     def _print(self, x: Any, **_: Any) -> str:
-        _require(isinstance(x, KNOWN + OURS + tuple(COMPARISONS)), f"{type(x).__name__}: {x}")
+        _require(isinstance(x, KNOWN), f"{type(x).__name__}: {x}")
         return str(super()._print(x))
 
     def _print_Relational(self, x: Any) -> str:
-        return f"{self._print(x.lhs)} {COMPARISONS[type(x)]} {self._print(x.rhs)}"
+        return f"{self._print(x.lhs)} {x.rel_op.replace('==', '=')} {self._print(x.rhs)}"
 
     def _print_Symbol(self, x: Any) -> str:
         return self._print_Index(x) if x in self.offsets else f"INR {_name(x)}" if x.is_integer else _name(x)

@@ -193,12 +193,8 @@ def _problem(
 ) -> str:
     """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
     # The hole has the signs that both sides have, so that slopes in it are as visible as in them.
-    hole = Dummy(
-        "X",
-        real=(signs.real(old) and signs.real(new)) or None,
-        positive=(signs.positive(old) and signs.positive(new)) or None,
-        nonnegative=(signs.nonnegative(old) and signs.nonnegative(new)) or None,
-    )
+    facts = {"real": signs.real, "positive": signs.positive, "nonnegative": signs.nonnegative}
+    hole = Dummy("X", **{fact: (holds(old) and holds(new)) or None for fact, holds in facts.items()})
     # The hole is where ``old`` stands; where that is written nowhere, x is also (x/old)·old, and for sums
     # (x - old) + old.
     opened = replaced(before, old, hole) if kind == "=" or not old.is_number else before
