@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from sympy import Eq, Integral, Limit, Max, Rational, S, Symbol, besselk, erf, erfinv
+from sympy import Eq, Integral, Limit, Max, Rational, S, Symbol, besselk
 from sympy import exp, gamma, log, oo, pi, sqrt, symbols
 
 from tests.symbolic.lines import refused
@@ -156,19 +156,3 @@ def test_equations_that_are_multiples() -> None:
     assert refused(equivalent(), before, Eq(c - 1 / sqrt(d), 0, evaluate=False), "⇔")
     assert refused(equivalent(), Eq(x * y, x, evaluate=False), Eq(y, 1, evaluate=False), "⇔")
     assert "⇔" in refused(equivalent(), before, both, "=")
-
-
-def test_equations_that_are_solved() -> None:
-    """Where the bound comes into force, and where 95% lie; a solution outside, or one of two, is refused."""
-    before = Eq(sqrt(2 * log(n)) / sqrt(t), 1, evaluate=False)
-    solved = Eq(t, 2 * log(n), evaluate=False)
-    equivalent(t, given=(n > 1,)).decide(before, solved, "⇔")
-    assert "visible" in refused(equivalent(t), before, solved, "⇔")
-    assert "does not solve" in refused(
-        equivalent(t, given=(n > 1,)), before, Eq(t, 3 * log(n), evaluate=False), "⇔"
-    )
-    share = Eq((1 + erf(x / sqrt(2))) / 2, Rational(95, 100), evaluate=False)
-    equivalent(x).decide(share, Eq(x, sqrt(2) * erfinv(Rational(9, 10)), evaluate=False), "⇔")
-    assert "one solution" in refused(
-        equivalent(x), Eq(x**2, 4, evaluate=False), Eq(x, 2, evaluate=False), "⇔"
-    )

@@ -17,7 +17,7 @@ from sympy import Rational, S, Subs, Sum, Tuple, cancel, cos, degree, exp, expan
 from sympy import preorder_traversal, simplify, sin, sqrt, tanh
 from sympy import limit as sympy_limit
 
-from verify.symbolic.bounds import equal, put_in, require_holding, resting_on, slope
+from verify.symbolic.bounds import equal, put_in, require_holding, resting_on
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.evaluation import derived, differentiated
 from verify.symbolic.modular import decide_equality
@@ -280,37 +280,22 @@ def between(lower: Chain, upper: Chain) -> LineCheck:
     return LineCheck(compare=compare, words=words, assumed=assumed, **rests)
 
 
-def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
+def equivalent() -> LineCheck:
     """Decide that two equations have the same solutions, related by ⇔.
 
-    Args:
-        solved_for: A symbol that the second is solved for; by default the gap between the sides of either
-            equation is a visibly positive or negative multiple of the gap of the other.
-        given: Inequalities that it needs, such as ``(n > 1,)``.
+    The gap between the sides of either is a visibly positive or negative multiple of the gap of the other.
     """
 
     def compare(before: Any, after: Any, _: Relation) -> None:
         if not isinstance(before, Eq) or not isinstance(after, Eq):
             raise StepError("this check is for two equations, related by ⇔")
-        signs, gap, (symbol, value) = Signs(given), before.lhs - before.rhs, after.args
-        if solved_for is None:
-            other = symbol - value
-            quotient = cancel(expand(gap) / expand(other))
-            if not equal(quotient * other, gap) or signs.sign(quotient, strict=True) == 0:
-                gaps = "the gaps between their sides"
-                raise StepError(f"{gaps} have the quotient {quotient}, which may be 0 or infinite")
-            return
-        if symbol != solved_for or value.has(symbol):
-            raise StepError(f"solved for {solved_for}, the line reads {solved_for} = …")
-        if (symbol.is_positive and not signs.positive(value)) or (symbol.is_real and not signs.real(value)):
-            raise StepError(f"that {value} is a value that {symbol} may have is not visible")
-        if not equal(gap.xreplace({symbol: value}), S.Zero):
-            raise StepError(f"{value} does not solve it")
-        # A gap that vanishes there and only rises, or only falls, vanishes nowhere else.
-        if slope(gap, symbol, signs, strict=True) == 0:
-            raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
+        gap, other = (equation.lhs - equation.rhs for equation in (before, after))
+        quotient = cancel(expand(gap) / expand(other))
+        if not equal(quotient * other, gap) or Signs().sign(quotient, strict=True) == 0:
+            gaps = "the gaps between their sides"
+            raise StepError(f"{gaps} have the quotient {quotient}, which may be 0 or infinite")
 
-    return LineCheck(compare=compare, words="equivalent equations", relations="⇔", given=given)
+    return LineCheck(compare=compare, words="equivalent equations", relations="⇔")
 
 
 # ---- shared by these checks ------------------------------------------------------------------------------
