@@ -25,8 +25,8 @@ from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Given, Index, Ma
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of, unnamed
 
 RELATIONS = {"=": "=", "≤": "<=", "<": "<", "≥": ">=", ">": ">", "⇔": "<->"}
-KNOWN = (Add, Mul, Pow, Rational, Symbol, Indexed, Sum, Derivative, KroneckerDelta, exp, log, sign, sin, cos)
-KNOWN += (E, Var, Dot, Softmax, Entropy, Eq, Le, Lt, Ge, Gt)
+PLAIN = (Add, Mul, Pow, Rational, Symbol, Indexed, Sum, Derivative, KroneckerDelta, exp, log, sign, sin, cos)
+KNOWN = (*PLAIN, E, Var, Dot, Softmax, Entropy, Eq, Le, Lt, Ge, Gt)
 TAKEN = re.compile("R|P|E|S|I|D|O|t|w|Var|sum|prod|delta|sign|exp|ln|sin|cos|dot|softmax|entropy")
 """Names with a meaning of their own where statements are compiled, or bound by the printer."""
 

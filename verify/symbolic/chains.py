@@ -252,10 +252,8 @@ class Derivation:
         chains = tuple(given) if isinstance(given, Iterable) else (given,)
         if not chains or not all(isinstance(chain, Chain) for chain in chains):
             raise ClaimError("its derive returns no chain; end it with return Chain(start).then(…)")
-        if len(chains) == 1:
-            return cls(chains)
         names = [chain.name for chain in chains]
-        if names.count("") != 1 or len(set(names)) < len(names):
+        if len(chains) > 1 and (names.count("") != 1 or len(set(names)) < len(names)):
             raise ClaimError(
                 "its derive returns several chains; give each but the main one a name of its own"
             )
@@ -282,11 +280,6 @@ class Derivation:
     def end(self) -> Any:
         """The end of the main chain."""
         return self._main.end
-
-    @property
-    def relation(self) -> Relation:
-        """How the end of the main chain stands to its start."""
-        return self._main.relation
 
     @property
     def _main(self) -> Chain:
