@@ -56,12 +56,14 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         self.given = dict.fromkeys(map(unnamed, (*chain.given, *conditions)))
         self.everything = Tuple(*self.sides, *self.given)
         self.families = sorted(families_of(self.everything), key=str)
+        # A family that stands in no mean is an array of numbers; the statement holds for all of them.
         in_means = families_of(Tuple(*self.sides.atoms(E, Var)))
         self.drawn = sorted((f for f in in_means if not isinstance(f, Given)), key=str)
         self.raw = dict[Family, tuple[Any, ...]]()
         for laws in (line.check.laws or {} for line in chain.lines):
             for family in laws.keys() & set(self.drawn):
                 law = laws[family]
+                # Coq's expectation knows moments of an order; a normal law or a density it does not.
                 unknown = law.whole or law.density or len(law.raw) < 2
                 _require(not unknown and self.raw.setdefault(family, law.raw) == law.raw, f"law: {law.words}")
         for family in self.families:
@@ -170,6 +172,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_Sum(self, x: Any) -> str:
         _require(all(low.is_Integer and low > 0 for _, low, _ in x.limits), f"the range of {x}")
         text = self._within({index: int(low) - 1 for index, low, _ in x.limits}, x.function)
+        # SymPy's first limit is the innermost sum.
         for index, low, high in x.limits:
             count = self._size(high) if low == 1 else f"({self._size(high)} - {low - 1})"
             text = f"sum {count} (fun {_name(index)} => {text})"
@@ -182,6 +185,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
             return f"1/{self.parenthesize(x.base**-x.exp, PRECEDENCE['Pow'])}"
         if x.exp == S.Half:
             return f"sqrt({self._print(x.base)})"
+        # Coq's Rpower is exp(y ln x), and its ln is 0 where x is not positive.
         _require(x.base.is_positive, f"a power of {x.base}, which need not be positive")
         return f"Rpower ({self._print(x.base)}) ({self._print(x.exp)})"
 
@@ -242,6 +246,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
 def _name(x: Any) -> str:
     name = {"d_k": "d"}.get(str(x), str(x))
     _require(re.fullmatch(r"[A-Za-z]\w*|\d+", name, re.ASCII), f"the name {name}")
+    # d, m and n are the sizes; another symbol of such a name gets a prime.
     is_size = name in {"d", "m", "n"} and getattr(x, "is_integer", False)
     return f"{name}'" if TAKEN.fullmatch(name) or (name in {"d", "m", "n"} and not is_size) else name
 

@@ -264,6 +264,7 @@ class Derivation:
         """The chain of the claim's own statement, None where nothing is derived for it."""
         if self.nothing:
             return None
+        # Where there is one chain, it is the main chain, whatever its name.
         return next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
 
     @property

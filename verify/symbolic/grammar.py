@@ -247,6 +247,7 @@ class _Reader:
         self._place += 1
         if token.kind == "number":
             digits = token.text.lower().partition("e")[0].strip("0.")
+            # Beyond these a float is 0 or infinite, and what is measured would be nothing.
             if digits and not 1e-300 < float(token.text) < 1e300:
                 self.fail("a number is at most 1e300, and at least 1e-300 or 0", token)
             return Rational(token.text)
@@ -334,6 +335,7 @@ class _Reader:
         if self._averaged:
             problem = f"{token.text} stands within another mean; all that is drawn is averaged at once"
             self.fail(problem, token)
+        # What is random may stand inside only.
         self._averaged = True
         number, function = _MEANS[token.text]
         value = function(*self._arguments(token, (number,)))

@@ -30,6 +30,7 @@ PHI = sympy.Function("Phi")
 _LARGE = (sympy.Sum, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
 """Notations that reach to the end of their product: factors only in brackets or as the last."""
 
+# Brackets around nothing tall: no fraction, sum or integral, and no brackets of their own, stands in them.
 _BRACKETS = re.compile(
     r"\\left([(\[|])((?:(?!\\(?:left|right|frac|sum|int|prod)(?![a-z])).)*)\\right([)\]|])"
 )

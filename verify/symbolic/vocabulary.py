@@ -344,6 +344,7 @@ def as_drawn(expression: Any) -> Any:
 def free_indices(expression: Any) -> set[Index]:
     """Return the indices that no sum and no function of this module binds."""
     x = sympify(expression)
+    # SymPy's free_symbols would count the key of an entropy, which it takes for any argument.
     if isinstance(x, Sum):
         return free_indices(x.function) - {limit[0] for limit in x.limits}
     if isinstance(x, BINDERS):
@@ -357,6 +358,7 @@ def free_indices(expression: Any) -> set[Index]:
 
 def free_symbols(expression: Any) -> set[Any]:
     """Return the symbols that no sum binds, indices among them, without names of families."""
+    # SymPy counts the name of an indexed base as a free symbol.
     labels = {part.base.label for part in expression.atoms(Indexed)}
     labels |= {family.label for family in families_of(expression)}
     return {x for x in expression.free_symbols - labels if x.is_Symbol and not isinstance(x, Indexed)}
