@@ -283,6 +283,11 @@ class Derivation:
         return self._main.end
 
     @property
+    def relation(self) -> Relation:
+        """How the end of the main chain stands to its start."""
+        return self._main.relation
+
+    @property
     def _main(self) -> Chain:
         if self.main is None:
             raise ClaimError("nothing is derived for the claim itself; name a chain")
