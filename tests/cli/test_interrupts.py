@@ -165,7 +165,6 @@ def test_what_swallows_an_interruption_is_ended_all_the_same() -> None:
     assert time.monotonic() - begun < PATIENCE
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signal masks")
 def test_a_blocked_signal_waits_whichever_thread_receives_it() -> None:
     """Python runs the handler in the main thread, in the middle of what must not be broken off."""
     reached = []

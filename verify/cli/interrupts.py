@@ -16,7 +16,8 @@ _TIDYING_S = 0.4  # seconds for removing temporary files and ending processes
 
 _DEFAULTS: dict[int, Any] = {
     signal.SIGINT: signal.default_int_handler,
-    **{getattr(signal, name): signal.SIG_DFL for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)},
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
 }
 """The signals that end a command, unless the parent process has set them to something else."""
 
@@ -57,7 +58,7 @@ def interruptible() -> Iterator[None]:
 
 def _receive(number: int, _frame: FrameType | None) -> None:
     global _received  # noqa: PLW0603 - as above
-    if hasattr(signal, "pthread_sigmask") and number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+    if number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         # Another thread received what this thread blocks while it starts a process: it comes again then.
         signal.pthread_kill(threading.get_ident(), number)
     elif not _received:

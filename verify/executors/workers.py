@@ -112,9 +112,6 @@ def worker_errors() -> Iterator[None]:
 @contextlib.contextmanager
 def signals_blocked(signals: set[signal.Signals]) -> Iterator[None]:
     """Block signals, in the processes and threads that are started in the block too."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -152,8 +149,7 @@ def _begin() -> None:
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
     def end_with_parent() -> None:
         if (parent := multiprocessing.parent_process()) is not None:
