@@ -122,6 +122,8 @@ def cell_name(setting: Setting, taken: set[str]) -> str:
 def predicted(given: Compared) -> Prediction:
     """Return the prediction of a comparison, as a number with its exact form."""
     value = given.predicted
+    if isinstance(value, Prediction):  # of a question that is asked against another formula than the derived
+        return value
     if isinstance(value, Threshold):
         alone = replace(given, equals=value.value, at_most=None, at_least=None)
         return replace(predicted(alone), origin="set")
