@@ -174,8 +174,7 @@ CLAIM = Claim(
     "every gradient at every step: once its weights have grown, scaled attention passes uniform attention’s "
     "rate. Measured on small stacks of attention alone, without the other layers of a transformer.",
     assumptions=assume(
-        initialisation="Weights are independent normal with mean 0 and variance one over their number of "
-        "rows.",
+        initialisation="Weights are independent normal, of variance one over their number of rows.",
         tokens="Tokens and the gradient at the output are standard normal and independent.",
         values="Values keep the width of the tokens; one head a layer, no output projection besides.",
     ),

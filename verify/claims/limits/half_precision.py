@@ -82,8 +82,5 @@ CLAIM = Claim(
     meaning="Programs subtract each row's largest score before they take exponentials, and then nothing "
     "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
     "kernel omits the subtraction to save time, half precision works only because of scaling.",
-    assumptions=assume(
-        half="Arithmetic is that of IEEE 754 binary16: 65504 is its largest number, and what is 65520 or "
-        "more is rounded to infinity."
-    ),
+    assumptions=assume(half="Arithmetic is IEEE 754 binary16, which rounds to infinity from 65520 on."),
 )

@@ -59,8 +59,7 @@ def experiment(derived: Derivation) -> Items:
         (stepped, entries(derived["slope"].end, (a, l), {"s": scores[None]}, {b: sink})[0])
         for sink in (1.0, 1.01)
     )
-    distance = Computed.sharing(code=largest_difference, equals=0, allowance=ROUNDING)
-    yield distance("gradient", what, arguments=gradients, settings=settings)
+    yield Computed("gradient", what, largest_difference, gradients, 0, settings=settings, allowance=ROUNDING)
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says="a sink counts as one more key")
     yield Wrong("larger-sink", of="gradient", arguments=higher, says="the gradient is that of a larger sink")
     checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}

@@ -74,8 +74,7 @@ def experiment(derived: Derivation) -> Items:
     # Fitted from a start 30% off, to the output under the scale and under one that is larger.
     (output, _), (more, _) = (response(SCORES, ROW, times * PLANTED) for times in (1, 1.01))
     what, fit = "the scale fitted to an output without errors", (SCORES, ROW, output, 1.3 * PLANTED)
-    planted = Computed.sharing(settings=row, allowance=ROUNDING)
-    yield planted("found-again", what, fitted_scale, fit, equals=PLANTED)
+    yield Computed("found-again", what, fitted_scale, fit, PLANTED, settings=row, allowance=ROUNDING)
     yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says="fits are half an error off")
     says = "a scale that is larger by one per cent leaves the same output"
     larger = SCORES, ROW, more, 1.3 * PLANTED

@@ -58,10 +58,9 @@ def experiment(derived: Derivation) -> Items:
             yield check(f"{name}-{row}", chain, at, equals=exact, control=control, off=off)
             yield check(f"most-{name}-{row}", chain, at, tolerance=near, sharper=false * (keys == 2))
     most = derived["squares"].end
-    where = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
+    at = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
     leading, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})
-    ahead = Computed.sharing(settings=where, allowance=ROUNDING)
-    yield ahead("attained", squares(ROW), np.dot, (leading, leading), end)
+    yield Computed("attained", squares(ROW), np.dot, (leading, leading), end, settings=at, allowance=ROUNDING)
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
     seven = Computed.sharing(settings=where, arguments=(weights(7, 16, 0.5),))
     yield seven("nearly", "entropy lost", lost_by, at_most=derived.end.subs(R, S.Half))

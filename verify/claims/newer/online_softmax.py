@@ -69,8 +69,7 @@ def experiment(derived: Derivation) -> Items:
         end = derived.end.subs({n: KEYS, t: lag})
         yield of_sum(f"sum-t{lag}", what, arguments=(float(lag),), equals=end, settings=where)
     what, both = "largest distance of one-pass weights from softmax", (weights, softmax(SCORES))
-    same = Computed.sharing(settings={"t": 2}, allowance=ROUNDING)
-    yield same("same-weights", what, largest_difference, both, equals=0)
+    yield Computed("same-weights", what, largest_difference, both, 0, settings={"t": 2}, allowance=ROUNDING)
     # Random signs are 2 apart at most; the mean exponential of their difference is cosh(1)².
     sharper, truth = Check.sharing(laws={s: RADEMACHER}, sharper=0.25), 1 + (KEYS - 1) * np.cosh(1) ** 2
     yield sharper("drawn-t2", derived["drawn"], {n: KEYS, t: 2}, sharper_truth=truth)

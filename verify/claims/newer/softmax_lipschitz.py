@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Expr, Family, Items
-from verify.spec import KroneckerDelta, Plot, Rational, S, Softmax, Sum, Symbol, Threshold, Within, Wrong, a
+from verify.spec import KroneckerDelta, Rational, S, Softmax, Sum, Symbol, Threshold, Within, Wrong, a
 from verify.spec import algebra, at_most, cite, earlier, exp, j, l, m, n, over_keys, s, sigma, tanh
 from verify.spec.arrays import complex_step, softmax
 
@@ -62,10 +62,6 @@ def experiment(derived: Derivation) -> Items:
     says, four = "three equal scores have the norm of four", Rational(3, 8)
     yield Wrong("three-as-four", of="norm-sum-n3", at_most=four, says=says)
     yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says="steps move a weight by half as much")
-    curves, bounds = {"integrated": derived["mean-slope"].end}, {"bound: {main:end}": derived.end}
-    plot = Plot.sharing(at={n: 2}, span=(0.1, 8), y="mean absolute sum of a row of the Jacobian", linear="y")
-    title = "The slope of softmax is one half at equal scores, and less wherever they differ"
-    yield plot("slope", "slope-s*", sigma, title, curves=curves, bounds=bounds)
 
 
 CLAIM = Claim(

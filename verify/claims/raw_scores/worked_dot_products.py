@@ -74,9 +74,6 @@ CLAIM = Claim(
     "components grow along with the dimension, so what they show is a growing mean of products of positive "
     "numbers. And with 3 numbers a side, a ratio of variances as large as in the sources’ example comes up "
     "by chance in {f-test-p:2%} of all trials with normal numbers of one variance.",
-    assumptions=assume(
-        printed_vectors="The vectors are the ones that the sources print.",
-        f_test="The F test compares two sets of three normal values: the customary test for variances.",
-    ),
+    assumptions=assume(f_test="The F test compares two sets of three normal values."),
     references=cite("snedecor1934"),
 )

@@ -53,6 +53,6 @@ CLAIM = Claim(
     "with many keys, over hardly more. It is not true of each row: the longer its query, the sharper the "
     "row, and of those over {rows-below-n64-d4:n} keys in {rows-below-n64-d4:d_k} dimensions "
     "{rows-below-n64-d4:estimate.2%} lose more than half a nat.",
-    symbols={"half_sigma": sigma / 2, "half_square": sigma**2 / 2},
+    symbols={"half_sigma": sigma / 2},
     references=cite("stein1981"),
 )
