@@ -49,7 +49,7 @@ def experiment(derived: Derivation) -> Items:
         yield wide(f"{name}-s{length}", derived[name], {n: KEYS * length, d: D, longer: length})
     yield Wrong("factor-once", of="variance-s64", equals=FACTOR, says="the factor enters once")
     yield Wrong("same-number", of="squares-s16", equals=exact(SQUARES)(1), says="as many keys at any length")
-    yield Wrong("same-loss", of="lost-s16", equals=exact(LOST)(1), says="rows lose as much as at {lost-s1:s}")
+    yield Wrong("same-loss", of="lost-s16", equals=exact(LOST)(1), says="as much is lost as at {lost-s1:s=}")
     powers = {"most-keys": derived["most"].end, "longest-row": LAST}
     of_many = log(longer) + 1 - derived.end
     powers |= {f"many-keys-s{size}": of_many.subs(longer, size) for size in (16, last)}

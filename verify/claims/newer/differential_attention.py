@@ -41,6 +41,15 @@ def derive() -> Chains:
     of_rho = (noise.end / squared).xreplace({CORRELATION: rho})
     never = Chain(of_rho, name="never", title="The variance over the squared mean is not reduced")
     yield never.then(S.One, "no correlation is above 1", surplus, "≥")
+    # Where maps are independent, their weights are not correlated.
+    for chain, name in ((noise, "apart"), (relative, "relative-apart")):
+        start, end = (side.xreplace({r: S.Zero}) for side in (chain.start, chain.end))
+        alone = end.xreplace({CORRELATION.xreplace({r: S.Zero}): S.Zero})
+        given = tuple(condition for condition in chain.given if condition not in POSSIBLE)
+        yield Chain(start, name=name, title=f"{chain.title}: independent maps", given=given).through(
+            (end, "correlated maps", earlier(chain, at={r: 0})),
+            (alone, "independent weights have no covariance", moments(LAWS)),
+        )
     first, second, rest = exp(s[a, j]), exp(r * s[a, j]), exp(sqrt(1 - r**2) * t[a, j])
     product = E(exp((1 + r) * s[a, j])) * E(rest) - E(first) * E(second) * E(rest)
     title, correlation = "The correlation of exponentials", Cov(first, exp(OTHER)) / Var(first)
@@ -62,25 +71,24 @@ def correlation_of_two(correlation: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    def at_half(end: Expr, correlation: Expr | float) -> float:
-        return float(end.xreplace({CORRELATION: correlation}).subs(factor, S.Half))
+    def at_half(noise: Expr, correlation: Expr | float) -> float:
+        return float(noise.xreplace({CORRELATION: correlation}).subs(factor, S.Half))
 
     check, relative, shared = Check.sharing(tolerance=2), derived["relative"], correlation_of_two(0.9)
-    # Where maps are independent, their weights are not correlated.
-    for keys, correlation, of_weights in ((2, 0.0, 0.0), (64, 0.0, 0.0), (2, 0.9, shared)):
+    apart = derived["apart"].end, derived["relative-apart"].end
+    correlated = at_half(derived.end, shared), at_half(relative.end, shared)
+    for keys, correlation, ends in ((2, 0.0, apart), (64, 0.0, apart), (2, 0.9, correlated)):
         at, name = {n: keys, r: correlation, factor: 0.5}, f"n{keys}-r{round(10 * correlation)}"
-        value, over_mean = at_half(derived.end, of_weights), at_half(relative.end, of_weights)
-        yield check(f"noise-{name}", derived, at, equals=value, control=keys == 64)
-        yield check(f"relative-{name}", relative, at, equals=over_mean)
+        yield check(f"noise-{name}", derived, at, equals=ends[0], control=keys == 64)
+        yield check(f"relative-{name}", relative, at, equals=ends[1])
     limit = at_half(derived.end, derived["exponentials"].end.subs(r, Rational(9, 10)))
     yield check("many", derived, {n: 64, r: 0.9, factor: 0.5}, at_most=limit, off={"ever-less": 0.7})
-    says, less = "the correlation counts a twentieth less", value + 0.05 * shared
+    says, less = "the correlation counts a twentieth less", correlated[0] + 0.05 * shared
     yield Wrong("less-correlation", of="noise-n2-r9", equals=less, says=says)
     yield Wrong("noise-cancels", of="noise-n64-r0", at_most=S.One, says="independent noise partly cancels")
     says = "over the mean, noise changes as the noise alone does"
-    yield Wrong("mean-kept", of="relative-n64-r0", equals=at_half(derived.end, 0.0), says=says)
-    apart = relative.end.xreplace({CORRELATION: S.Zero}).subs(factor, S.Half)
-    yield fact("independent", "relative standard deviation at λ = ½", sqrt(apart))
+    yield Wrong("mean-kept", of="relative-n64-r0", equals=apart[0], says=says)
+    yield fact("independent", "relative standard deviation at λ = ½", sqrt(apart[1].subs(factor, S.Half)))
     yield fact("many-keys", "noise of scores correlated like exponentials", Float(limit, 6))
 
 

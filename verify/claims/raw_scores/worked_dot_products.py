@@ -61,7 +61,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("exchanged", of="two-below-three", arguments=(-less,), says="both sets can be exchanged")
     yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says="the products grow proportionally")
     yield Wrong("three-degrees", of="f-test", arguments=(3, 3, given[2]), says="three degrees of freedom")
-    yield Wrong("components-stay-small", of="largest-component", equals=4, says="components stay that small")
+    says = "the components stay as small in six dimensions as in two"
+    yield Wrong("components-stay-small", of="largest-component", equals=4, says=says)
     says = "three products each are evidence that the variance grows (F test at 5%)"
     yield Wrong("three-products-are-evidence", of="not-rejected", equals=1, says=says)
 
