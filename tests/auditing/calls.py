@@ -112,6 +112,12 @@ def finding(record: AuditRecord, kind: str) -> Finding:
 
 
 def of_calls(*calls: Call, intended: str = "1/sqrt(d)") -> dict[str, Finding]:
-    """Return what an audit finds of the first head of these calls, by the finding's kind."""
-    record = audited(*calls, intended=Intended(intended, "given"))
-    return {part.kind: part for part in record.findings if 0 in (part.heads or (0,))}
+    """Return what an audit finds of a middle head of these calls, by the finding's kind."""
+    return of_layer(Layer("a", calls, Intended(intended, "given")))
+
+
+def of_layer(layer: Layer) -> dict[str, Finding]:
+    """Return what an audit finds of a middle head of a layer, by the finding's kind."""
+    record = verify.audit(Recording("tests", (layer,)))
+    head = record.layers[0].heads // 2
+    return {part.kind: part for part in record.findings if head in (part.heads or (head,))}

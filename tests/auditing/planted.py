@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import verify
 from tests.auditing.calls import arrays
-from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.evidence.audits import Finding
+from verify.auditing.recording import Call, Intended, Layer
 
 HEADS = 1
 """How many heads a call has where nothing else is said: the search for a cause takes its time for each."""
@@ -78,14 +76,6 @@ class Fault:
         name = np.dtype(dtype).name
         call = Call(query, key, value, output, dtype=name, **self.declared)
         return Layer("attention", (call,), Intended(self.intended, "given"), self.width, padded=self.padded)
-
-
-def findings_of(layer: Layer) -> dict[str, Finding]:
-    """Return the exact findings on a middle head of a layer, by kind, at 1e-3 in all."""
-    record = verify.audit(Recording("planted", (layer,)))
-    head = record.layers[0].heads // 2
-    parts = [part for part in record.findings if not part.heads or head in part.heads]
-    return {part.kind: part for part in parts if part.kind in ("scale", "formula", "overflow")}
 
 
 def _scaled(factor: Callable[[int], float]) -> Callable[[Arithmetic, Any, Any, Any], Any]:

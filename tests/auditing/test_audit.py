@@ -11,8 +11,8 @@ import pytest
 from ml_dtypes import bfloat16
 
 import verify
-from tests.auditing.calls import SCALE, arrays, attention, audited, call, finding, of_calls
-from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, findings_of
+from tests.auditing.calls import SCALE, arrays, attention, audited, call, finding, of_calls, of_layer
+from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault
 from verify.auditing.formula import FACTOR, Formula, compare, pool
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError
@@ -39,7 +39,7 @@ def bare(**options: Any) -> Call:
 )
 def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     """Each is refuted by its finding, with the cause that was planted and a fix."""
-    finding = findings_of(fault.layer(np.dtype(dtype)))[fault.kind]
+    finding = of_layer(fault.layer(np.dtype(dtype)))[fault.kind]
     assert finding.judgement is Judgement.REFUTED, finding.reason
     assert fault.named in finding.cause
     assert finding.fix
@@ -55,7 +55,7 @@ def test_no_cause_is_named_that_does_not_give_every_row(fault: Fault) -> None:
     (sound,) = layer.calls
     output = np.array(sound.output)
     output[:, :, 5] *= 1.01
-    findings = findings_of(replace(layer, calls=(replace(sound, output=output),)))
+    findings = of_layer(replace(layer, calls=(replace(sound, output=output),)))
     assert any(part.judgement is Judgement.REFUTED for part in findings.values())
     assert fault.named not in findings["formula"].cause
 
@@ -74,7 +74,7 @@ def test_causes_are_sought_among_infinite_numbers_without_a_warning() -> None:
 @pytest.mark.parametrize("what", CORRECT)
 def test_correct_attention_passes(what: str, dtype: str) -> None:
     """Attention without a fault is confirmed by every finding."""
-    findings = findings_of(CORRECT[what].layer(np.dtype(dtype)))
+    findings = of_layer(CORRECT[what].layer(np.dtype(dtype)))
     assert {"scale", "formula", "overflow"} <= set(findings)
     assert {
         name: part.reason for name, part in findings.items() if part.judgement is not Judgement.CONFIRMED
@@ -132,7 +132,7 @@ def test_what_bfloat16_cannot_tell_is_no_false_alarm(deviation: float) -> None:
     for seed in range(4):
         options = {"deviation": deviation, "queries": 64, "keys": 64, "heads": 2, "seed": seed}
         fault = Fault("", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
-        findings = findings_of(fault.layer(bfloat16))
+        findings = of_layer(fault.layer(bfloat16))
         assert findings["formula"].judgement is Judgement.CONFIRMED
         assert findings["scale"].judgement is not Judgement.REFUTED
         if deviation < 0.01:

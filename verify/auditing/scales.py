@@ -175,14 +175,14 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
 
     A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
-    square, room, is_divided = 1 / intended / intended, max(uncertainty, ROUNDING * abs(scale)), True
-    if _same(intended, 1 / widths.d):
+    square, room = 1 / intended / intended, max(uncertainty, ROUNDING * abs(scale))
+    fix = f"multiply by {intended:.6g}"
+    if _same(intended, 1):
+        fix = "leave scores unscaled"
+    elif _same(intended, 1 / widths.d):
         fix = f"divide by {widths.d}"
     elif intended > 0 and 1.5 < square < _LARGEST_DIVISOR and _same(square, round(square)):
         fix = f"divide by √{round(square)}"
-    else:
-        fix = "leave scores unscaled" if _same(intended, 1) else f"multiply by {intended:.6g}"
-        is_divided = False
     # Where even the sign is not known, no name fits better than another.
     if room >= abs(scale):
         return f"the scale is at most {abs(scale) + room:.2g} in size where {intended:.6g} is intended", fix
@@ -194,14 +194,14 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
     power = 2.0 ** round(math.log2(factor)) if factor > 0 and not is_vague else 1.0
     if fitting and not (is_vague and (len(fitting) > 1 or room > _VAGUE * abs(scale))):
         factor, wrong = fitting[0].value / intended, fitting[0].name.partition(" ")[0]
-        if wrong.startswith("1/") and is_divided:
+        if wrong.startswith("1/") and fix.startswith("divide"):
             fix += f", not {wrong.removeprefix('1/')}"
         names = ", or ".join(f"{named.name}: {named.does}" for named in fitting[:3])
         cause = f"the scale is {'most likely ' if is_vague else ''}{names}"
     elif power != 1 and abs(power * intended - scale) <= room:
-        factor, times = power, f"{_short(power)} {'of' if power < 1 else 'times'}"
-        cause = f"the scale is {times} the intended scale: a further factor {_short(power)} is applied"
-        cause += ", perhaps a scale left over from other code"
+        factor, times = power, f"1/{1 / power:.0f}" if power < 1 else f"{power:.0f}"
+        cause = f"the scale is {times} {'of' if power < 1 else 'times'} the intended scale: a further factor "
+        cause += f"{times} is applied, perhaps a scale left over from other code"
     else:
         cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
     return cause, f"{fix}: {_how_far_off(factor)}"
@@ -216,12 +216,3 @@ def _how_far_off(factor: float) -> str:
     if factor > 0:
         return f"every score is {off}"
     return "every score has the wrong sign" + (f" and is {off}" if abs(size - 1) > 0.005 else "")
-
-
-def _short(scale: float) -> str:
-    """Return a scale as the fraction that it nearly is, else to three digits: 1/32, 1/√96, 0.123."""
-    below = 1 / abs(scale) if scale else 0.0
-    for size, form in ((below, "{}1/{}"), (below**2, "{}1/√{}")):
-        if 1.5 < size < 2000 and math.isclose(size, round(size), rel_tol=1e-4):
-            return form.format("-" if scale < 0 else "", round(size))
-    return f"{scale:.3g}" if abs(scale - 1) > 0.01 else f"{scale:.5g}"
