@@ -83,8 +83,11 @@ def mistakes(formula: Formula, factor: float = 1.0) -> Iterator[Cause]:
     Arrays of another head or sequence come last, and that the output is multiplied by ``factor``.
     """
     hidden, bias = formula.hidden_and_bias()
+    is_small = math.prod(formula.scores) <= _MOST_SCORES
     for kind in (_of_masks, _of_hidden_keys, _of_scores, _of_softmax, _of_arrays):
-        yield from (Cause(does, fix, changes) for fix, does, changes in kind(formula, hidden, bias))
+        for fix, does, changes in kind(formula, hidden, bias):
+            if is_small or "needs_all" not in changes:
+                yield Cause(does, fix, changes)
     for word, moved in (("to [token, head]", _by_token), ("from [head, token]", _by_head)):
         does = f"the output is reshaped {word} where it should be transposed"
         yield Cause(does, _TRANSPOSE, {"output": moved}, moves_rows=True)
@@ -188,9 +191,8 @@ def _of_scores(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
         yield _ONCE, "the bias has the wrong sign", masked | {"bias": -bias}
         yield _ONCE, "the bias is added twice", masked | {"bias": 2 * bias}
         yield _ORDER, "the bias (or mask) is multiplied by the scale", masked | {"bias": scale * bias}
-        if _is_small(formula):
-            late = {"bias": None, "weigh": bias_last, "needs_all": True}
-            yield _ORDER, "the bias is added after the softmax", masked | late
+        late = {"bias": None, "weigh": bias_last, "needs_all": True}
+        yield _ORDER, "the bias is added after the softmax", masked | late
     if hidden is not None:
         does = "the mask is applied after the softmax, and weights are not normalised again"
         yield _ORDER, does, {"weigh": mask_last}
@@ -219,7 +221,7 @@ def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Mistakes:
         return softmax(softmax(scores, hidden), hidden)
 
     for axis, name in ((2, "queries"), (1, "heads"), (0, "sequences")):
-        if formula.scores[axis] > 1 and _is_small(formula):
+        if formula.scores[axis] > 1:
             # A low finite number in place of −∞ keeps hidden scores from spoiling a whole column.
             weigh = partial(softmax, axis=axis, number=-1e30)
             does = f"the softmax is over the {name}, not the keys"
@@ -238,7 +240,7 @@ def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Mistakes:
         return weights * left * common if common > _LEAST_DROPOUT and not left.all() else weights
 
     # No more keys than components of a value: the output then determines the weights, as a linear system.
-    if formula.scores[3] <= value.shape[3] and _is_small(formula):
+    if formula.scores[3] <= value.shape[3]:
         does = "dropout is on: weights are 0, and the others larger by a common factor"
         yield "call model.eval()", does, {"weigh": dropped, "needs_all": True}
 
@@ -290,11 +292,6 @@ def _hide(scores: Any, hidden: Any, number: float) -> Any:
 def _unmasked(bias: Any) -> dict[str, Any]:
     """Return the changes after which nothing is hidden but by a band or mask that is given beside them."""
     return {"mask": None, "bias": bias, "causal": False, "band": Band()}
-
-
-def _is_small(formula: Formula) -> bool:
-    """Return whether the scores of the whole call may be computed at once."""
-    return math.prod(formula.scores) <= _MOST_SCORES
 
 
 def _reshaped(array: Any) -> Any:
