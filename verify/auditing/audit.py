@@ -26,7 +26,6 @@ from verify.auditing.recording import ARRAYS, LARGEST, Array, Call, Intended, La
 from verify.auditing.scales import ROUNDING, diagnose, scale_expression
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import (
-    RESERVED,
     AuditRecord,
     Finding,
     Intention,
@@ -151,7 +150,7 @@ def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) ->
 def _record(run: LayerRun, taken: set[str]) -> LayerRecord:
     """Return the record of a layer that was run through, with an id different from those ``taken``."""
     slug = re.sub(r"[^a-z0-9]+", "-", run.layer.name.lower()).strip("-")[:100].strip("-") or "layer"
-    slug = f"layer-{slug}" if slug in RESERVED else slug
+    slug = "layer-audit" if slug == "audit" else slug  # which keys of the whole audit start with
     slugs = chain([slug], (f"{slug}-{number}" for number in count(2)))
     layer, sums = run.layer, run.sums
     intention = Intention(

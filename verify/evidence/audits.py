@@ -25,9 +25,6 @@ ORIGINS = {
     "unknown": "not known, as queries or keys may have been scaled before the call",
 }
 
-RESERVED = frozenset(["audit"])
-"""What keys of citations start with that are no layer's."""
-
 
 class Judgement(StrEnum):
     """What an audit says of a finding.
