@@ -18,8 +18,10 @@ A `Formula` is a call with what is computed of it. `dataclasses.replace` makes a
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -29,6 +31,7 @@ from scipy.special import entr
 from verify.auditing.recording import GRAINS, Call, Flags, Floats, declared_dtypes, unit_of
 
 Cuts = tuple[slice, slice, slice]  # of sequences, heads, rows
+_ALL = (slice(None),) * 3
 
 SCALE, FACTOR, HIDDEN = range(3)
 """Directions: the scale, relative; a factor of the output, relative; the weight of hidden keys."""
@@ -90,16 +93,12 @@ class Formula:
         """The band that hides keys."""
         return self.band or (Band(last=0) if self.call.causal else Band())
 
-    def hidden_and_bias(
-        self, cuts: Cuts = (slice(None), slice(None), slice(None)), keys: int | None = None
-    ) -> tuple[Flags | None, Floats | None]:
+    def hidden_and_bias(self, cuts: Cuts = _ALL, keys: int | None = None) -> tuple[Any, Any]:
         """Return which of the first ``keys`` keys are hidden from rows, and what is added to scores.
 
         Both are broadcast to [sequence, head, row, key], and None where there is nothing.
         """
-        call, band = self.call, self.shown
-        hidden: Any = None
-        bias: Any = None
+        call, band, bias, hiding = self.call, self.shown, None, list[Any]()
 
         def part(array: Any) -> Any:
             # Axes of length 1 stay: they are shared by all.
@@ -110,19 +109,16 @@ class Formula:
 
         if call.bias is not None:
             bias = part(call.bias).astype(np.float64)
-            low = bias <= _HIDING
-            if low.any():
-                hidden, bias = low, np.where(low, 0.0, bias)
+            hiding.append(bias <= _HIDING)
+            bias = np.where(hiding[0], 0.0, bias)
             bias = bias if bias.any() else None
         if call.mask is not None:
-            masked = ~part(call.mask).astype(bool)
-            hidden = masked if hidden is None else hidden | masked
+            hiding.append(~part(call.mask).astype(bool))
         if band != Band():
             ahead = np.arange(self.scores[3])[:keys] - np.arange(self.scores[2])[cuts[2], None]
-            outside = (ahead < band.first) | (ahead > band.last)
-            if outside.any():
-                hidden = outside[None, None] if hidden is None else hidden | outside
-        return (hidden if hidden is not None and hidden.any() else None), bias
+            hiding.append(((ahead < band.first) | (ahead > band.last))[None, None])
+        hiding = [array for array in hiding if array.any()]
+        return (reduce(operator.or_, hiding) if hiding else None), bias
 
 
 class Rows(NamedTuple):

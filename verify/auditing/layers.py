@@ -171,6 +171,7 @@ class LayerRun:
             off, moved = suspects()
         ratio = np.where(moved & ~off, 1 + self.sums.scale[0], 1.0)
         for head, explanations in self._explain(np.flatnonzero(off)).items():
+            # The nearest first; coarser arithmetic, whose bound is wide, comes last in its own order.
             explanations.sort(key=lambda x: (x.cause.is_coarse, x.misfit * (not x.cause.is_coarse)))
             self.causes[head] = [explanation.cause for explanation in explanations]
             if self.causes[head][:1] == [_OTHER_SCALE]:
