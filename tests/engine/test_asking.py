@@ -212,7 +212,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "a block takes .* GB; make it smaller: give smaller --dim",
     ),
     ({"text": "Var(q·k)", "against": "x*d"}, "a formula has d_k and n only, not x"),
-    ({"text": "Var(q·k)", "tolerance": 2.0}, "between 0 and 1"),
+    ({"text": "Var(q·k)", "tolerance": 2.0}, "tolerance: Input should be less than 1"),
     ({"text": "q·k"}, "stands outside a mean"),
     ({"text": "E(d_k)"}, "nothing in it is random"),
     ({"text": "E(exp(q·k))", "dimensions": (4096,)}, "not finite in some draw"),

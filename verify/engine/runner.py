@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from verify import defaults
 from verify.engine.catalogue import Entry
 from verify.engine.evaluate import versions
@@ -13,7 +15,7 @@ from verify.engine.preparing import Work
 from verify.engine.schedule import Schedule, SettledClaim
 from verify.engine.statements import SourceBook, decide
 from verify.engine.store import Store
-from verify.errors import SettingsError
+from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
     PROFILES,
     Calibration,
@@ -62,19 +64,17 @@ def settings(*, profile: str = defaults.PROFILE, tolerance: float | None = None,
     """
     if profile not in PROFILES:
         raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
-    chosen = {"tolerance": PROFILES[profile] if tolerance is None else tolerance, **others}
-    for name, value in chosen.items():
-        if name != "seed" and not 0 < value < 1:
-            shown = f"{name.replace('_', '-')} {value:g}"
-            raise SettingsError(f"{shown}: must lie between 0 and 1, both excluded")
-    if chosen["tolerance"] < FINEST:
+    given = {"profile": profile, "tolerance": PROFILES[profile] if tolerance is None else tolerance, **others}
+    try:
+        chosen = Settings.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError(what_is_wrong(error)) from error
+    if chosen.tolerance < FINEST:
         raise SettingsError(
             f"tolerance {tolerance:g}: scores are made in single precision, which allows none below "
             f"{FINEST:g}; raise it"
         )
-    if others.get("seed", 0) < 0:
-        raise SettingsError(f"seed {others['seed']}: must not be negative")
-    return Settings.model_validate({"profile": profile, **chosen})
+    return chosen
 
 
 def run(
