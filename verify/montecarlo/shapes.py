@@ -99,7 +99,7 @@ def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.E
     """Return the mean of an expression for all sizes, which many cells have in common."""
     moments = {family: law.moments(len(law.base_moments) - 1) for family, law in drawn}
     laws = {family: Law(law.name, tuple(map(sp.Rational, moments[family]))) for family, law in drawn}
-    return expected(E(x.expand()), laws, short=False)
+    return expected(E(x.expand()), laws)
 
 
 _SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256)

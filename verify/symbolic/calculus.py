@@ -17,7 +17,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from sympy import Dummy, Expr, Function, Indexed, KroneckerDelta, Max, Min, Poly, PolynomialError, Pow, S
-from sympy import Sum, collect, expand, factor, preorder_traversal, sympify
+from sympy import Sum, expand, preorder_traversal, sympify
 from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
 
@@ -37,12 +37,11 @@ class MomentMissing(NotDerived):
     """A moment is not assumed, or does not exist."""
 
 
-def expected(expression: Any, laws: Laws, *, short: bool = True) -> Expr:
+def expected(expression: Any, laws: Laws) -> Expr:
     """Return the value of an expression in means of polynomials of components and scores, for every size.
 
     Operations outside of means, such as ratios and roots, stay. Different free indices of a range are
-    different places. A long value takes a while to be written in its shortest form; it is left where not
-    ``short``.
+    different places.
 
     Raises:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
@@ -51,12 +50,7 @@ def expected(expression: Any, laws: Laws, *, short: bool = True) -> Expr:
     for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
         if not isinstance(base, Family):
             raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
-    value = _value(_apart(opened, []), tuple(sorted(laws.items(), key=lambda item: str(item[0]))))
-    if not short:
-        return value
-    sizes = [1 / symbol for symbol in value.free_symbols if symbol.is_integer]
-    forms = (factor(value), expand(value), collect(expand(value), sizes))
-    return min(forms, key=lambda form: (form.count_ops(), len(str(form))))
+    return _value(_apart(opened, []), tuple(sorted(laws.items(), key=lambda item: str(item[0]))))
 
 
 def _apart(expression: Any, used: list[Index]) -> Any:
@@ -336,7 +330,7 @@ def conditional(expression: Any, laws: Laws) -> Expr:
 
     written = unnamed(expression).replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0], laws))
-    return expected(marked, laws, short=False).replace(lambda x: isinstance(x, _Over), averaged)
+    return expected(marked, laws).replace(lambda x: isinstance(x, _Over), averaged)
 
 
 def _given(x: Any, laws: Laws) -> Expr:

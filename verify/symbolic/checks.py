@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from sympy import Derivative, Dummy, Eq, Function, Indexed, Integral, Limit, S, Sum, factor, sqrt, sympify
+from sympy import Derivative, Dummy, Eq, Function, Indexed, Integral, Limit, S, Sum, collect, expand, factor
+from sympy import sqrt, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.files.names import shipped_table
@@ -48,7 +49,7 @@ def moments(laws: Laws) -> LineCheck:
 
     def compare(before: Any, after: Any, _: Relation) -> None:
         try:
-            values = [expected(side, laws, short=False) for side in (before, after)]
+            values = [expected(side, laws) for side in (before, after)]
         except MomentMissing as error:
             raise StepError(str(error)) from None
         except NotDerived as error:
@@ -238,4 +239,8 @@ def derive(expression: Any, laws: Laws) -> Chain:
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     named = [name for kind, name in ((Var, "variance"), (Cov, "covariance")) if start.has(kind)]
     lines = [] if opened == start else [Line(opened, f"definition of the {' and the '.join(named)}", algebra)]
-    return Chain(start, *lines, Line(value, "the moments of the components", moments(laws)))
+    # Of the forms that SymPy has for the value, a reader is shown the shortest.
+    sizes = [1 / symbol for symbol in value.free_symbols if symbol.is_integer]
+    forms = (factor(value), expand(value), collect(expand(value), sizes))
+    shortest = min(forms, key=lambda form: (form.count_ops(), len(str(form))))
+    return Chain(start, *lines, Line(shortest, "the moments of the components", moments(laws)))
