@@ -36,7 +36,6 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = ()) -> LineCheck:
         excess: This line less the line before, written so that it is visibly not negative (for "<" positive).
         given: Inequalities between symbols that it needs, such as ``(n > 2,)`` or ``(Le(Abs(x[j]), M),)``.
 
-
     Example:
         >>> Line(E(Largest(s[a, j], j)), "No average exceeds the largest",
         ...      at_most(E(over_keys(Softmax(s[a, j], j) * (Largest(s[a, l], l) - s[a, j])))), "≤")

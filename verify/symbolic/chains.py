@@ -9,19 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from sympy import Function, sympify
 from sympy.logic.boolalg import BooleanAtom
 
 from verify.errors import ClaimError, unknown
-from verify.symbolic.vocabulary import StepError
 from verify.symbolic.notation import assumptions_of, in_line, plain
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import as_drawn, families_of
-
-if TYPE_CHECKING:
-    from verify.symbolic.vocabulary import Laws
+from verify.symbolic.vocabulary import Laws, StepError, as_drawn, families_of
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
 """How a line stands to the line before it; "~": it is its leading term, "⇔": each implies the other."""
