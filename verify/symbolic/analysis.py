@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import mpmath
@@ -307,13 +308,11 @@ def _tends(x: Any, variable: Any, to: Any) -> Any:
         raise StepError(f"SymPy knows no limits of means; cite a theorem for {x}, or use between()")
     moving = Dummy(variable.name, positive=True)
     x = x.xreplace({variable: moving})
-    try:
+    with suppress(NotImplementedError, ValueError, TypeError):
         value = sympy_limit(x, moving, to)
-    except (NotImplementedError, ValueError, TypeError) as error:
-        raise StepError(f"SymPy does not know the limit of {x}") from error
-    if value.has(Limit, moving):
-        raise StepError(f"SymPy does not know the limit of {x}")
-    return value
+        if not value.has(Limit, moving):
+            return value
+    raise StepError(f"SymPy does not know the limit of {x}")
 
 
 def outermost(x: Any, kind: Any) -> Iterator[Any]:
