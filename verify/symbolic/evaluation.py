@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sympy import Derivative, Dummy, Indexed, IndexedBase, Integer, Integral, S, Subs, Sum, sympify
@@ -223,18 +223,24 @@ class Evaluation:
     ) -> tuple[Numbers, Callable[[int], Numbers], Any]:
         """Return the weight of each outcome, the values of all entries in each, and the world's number."""
         bases = [*(base for base, *_ in entries), *([None] if has_world else [])]
+        # Both sides of a line have means over the same families.
+        key = (*bases, modulus, self.depth)
+        if key in self.known:
+            return cast("tuple[Numbers, Callable[[int], Numbers], Any]", self.known[key])
         supports = {modulus: self.supports_of(bases, modulus)}
         choices = _choices(*(len(supports[modulus][base][0]) for base in bases))
         weights: Numbers = np.ones((choices.shape[1], 1), np.uint64)
         for base, chosen in zip(bases, choices, strict=True):
             weights = product(weights, supports[modulus][base][1][chosen], modulus)
 
+        @cache
         def columns(modulus: int) -> Numbers:
             values = supports[modulus] if modulus in supports else self.supports_of(bases, modulus)
             drawn = zip(bases[: len(entries)], choices, strict=False)
             return np.stack([values[base][0][chosen] for base, chosen in drawn])
 
-        return weights, columns, choices[-1] if has_world else None
+        self.known[key] = outcomes = weights, columns, choices[-1] if has_world else None
+        return outcomes
 
     def in_outcomes(self, family: Family, places: Any, modulus: int = 0) -> Numbers:
         """Return a family's entries at places, which are numbers or go along axes, in all outcomes."""

@@ -256,15 +256,11 @@ _in_digits = lru_cache(maxsize=2**14)(lambda part, _: mp.mpf(part.x.p) / part.x.
 
 
 @lru_cache(maxsize=2**12)
-def _digits_of(number: Any, digits: int, bits: int) -> Any:
-    """Return a number of SymPy's to so many digits."""
-    if not number.is_finite:
+def _digits_of(part: Part, digits: int, bits: int) -> Any:
+    """Return a number of SymPy's in so many digits."""
+    if not part.x.is_finite:
         raise Undecided("no number")
-    return sympy.N(number, digits + 5)._to_mpmath(bits + 16)
-
-
-def _constant(point: Point, part: Part, _: int) -> Any:
-    return point.number(_digits_of(part.x, mp.dps, mp.prec))
+    return sympy.N(part.x, digits + 5)._to_mpmath(bits + 16)
 
 
 def _add(point: Point, part: Part, _: int) -> Any:
@@ -353,8 +349,10 @@ def _smallest(point: Point, part: Part, _: int) -> Any:
 RULES = Rules(
     {
         sympy.Symbol: lambda point, part, _: point.number(point.values[part.x]),
-        sympy.Number: _constant,
-        sympy.NumberSymbol: _constant,
+        **dict.fromkeys(
+            (sympy.Number, sympy.NumberSymbol),
+            lambda point, part, _: point.number(_digits_of(part, mp.dps, mp.prec)),
+        ),
         sympy.core.numbers.ImaginaryUnit: lambda point, *_: mp.j if point.exact else 1j,
         Add: _add,
         Mul: _mul,

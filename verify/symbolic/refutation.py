@@ -304,11 +304,10 @@ class _Trial:
     def means(self) -> str:
         """Try a line with means: over all outcomes, by quadrature, or by draws; also in long rows."""
         domain = self.domain
-        outside = (
-            {base for side in self.sides for base, *_ in entries_in(part_of(side))} if self.laws else set()
-        )
+        outside = {base for side in self.sides for base, *_ in entries_in(part_of(side))} - set(self.laws)
         # Given numbers, and families without a law that stand outside means where laws are given.
-        fixed = frozenset((outside - set(self.laws)) | {x for x in domain.families if isinstance(x, Given)})
+        given = {family for family in domain.families if isinstance(family, Given)}
+        fixed = frozenset(given | outside if self.laws else given)
         counts, left_open = {"exactly": 0, "by quadrature": 0}, list[Point]()
         for point in self._drawn_from(fixed, MEANS // self.thrift):
             if self.budget <= 0:
@@ -355,7 +354,7 @@ class _Trial:
 
         Moments that are symbols alone, from the third on, become those of the laws.
         """
-        laws, point = dict[Family, NumericLaw](), Point(values)
+        laws = dict[Family, NumericLaw]()
         for place, family in enumerate(sorted(self.domain.families & set(self.laws), key=str)):
             law = self.laws[family]
             if law.quantile:
@@ -366,7 +365,7 @@ class _Trial:
             if free < len(raw) and any(raw[free] in self.laws[other].raw for other in laws):
                 free = len(raw)
             try:
-                moments = (x if x.is_Rational else evaluated(x, point) for x in raw[:free])
+                moments = (x if x.is_Rational else evaluated(x, Point(values)) for x in raw[:free])
                 laws[family] = law_with(tuple(map(float, moments)), law.whole, choice[place % 2])
             except NoLaw:
                 if any(moment.free_symbols for moment in raw):
@@ -380,7 +379,6 @@ class _Trial:
             if free < len(raw):
                 nodes, weights = laws[family].rule()
                 values.update({raw[order]: float(weights @ nodes**order) for order in range(free, len(raw))})
-                point = Point(values)
         return laws
 
     # Equivalences and leading terms.
