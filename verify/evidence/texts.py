@@ -9,30 +9,24 @@ from pydantic import AfterValidator, Field
 
 from verify.text.escapes import CONTROLS, pieces
 
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _Item = TypeVar("_Item")
 
 
-def line(text: str) -> str:
-    """Validate plain text.
+# Pydantic takes a ValueError for an invalid field.
 
-    Raises:
-        ValueError: it has more than one line or other control characters.
-    """
+
+def line(text: str) -> str:
+    """Return text that is one line without control characters, or raise a ValueError."""
     if control := CONTROLS.search(text):
         raise ValueError(f"holds the control character {ascii(control[0])[1:-1]}; remove it")
     return text
 
 
 def formula(latex: str) -> str:
-    """Validate LaTeX.
-
-    Raises:
-        ValueError: `line` refuses it, or its braces do not pair.
-    """
+    """Return LaTeX in one line whose braces pair, or raise a ValueError."""
     depth = 0
     # What follows a backslash is no brace that pairs, and counts nothing.
-    for brace in _BRACE.findall(line(latex)):
+    for brace in re.findall(r"\\.|[{}]", line(latex)):
         depth += {"{": 1, "}": -1}.get(brace, 0)
         if depth < 0:
             break
@@ -44,39 +38,26 @@ def formula(latex: str) -> str:
 
 @lru_cache(maxsize=1024)  # four of five texts of a record stand in it before
 def prose(text: str) -> str:
-    """Validate text that may hold formulas between dollar signs.
-
-    Raises:
-        ValueError: `line` or `formula` refuses it.
-    """
+    """Return text in one line, with formulas between dollar signs, or raise a ValueError."""
     for piece in pieces(line(text)):
         if piece.is_formula:
             formula(piece.text)
     return text
 
 
-def code(text: str) -> str:
-    """Validate plain text in any number of lines.
-
-    Raises:
-        ValueError: `line` refuses any of them.
-    """
+def _code(text: str) -> str:
     line(text.replace("\n", " "))
     return text
 
 
 def in_utc(text: str) -> datetime:
-    """Return a date and time in ISO 8601 in UTC; a time without a zone counts as UTC.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Return a date and time in ISO 8601 in UTC, or raise a ValueError; without a zone it counts as UTC."""
     moment = datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def moment(text: str) -> str:
-    """Validate a date and time in ISO 8601, as `in_utc` does."""
+    """Return a date and time in ISO 8601 as it is, or raise a ValueError."""
     in_utc(text)
     return text
 
@@ -86,7 +67,7 @@ Text = Annotated[str, AfterValidator(prose)]
 Many = tuple[_Item, ...]
 Named = dict[Text, _Item]
 Formula = Annotated[str, AfterValidator(formula)]
-Code = Annotated[str, AfterValidator(code)]
+Code = Annotated[str, AfterValidator(_code)]
 Moment = Annotated[str, AfterValidator(moment)]
 # Ids stand in keys of citations, in addresses and in names of files.
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
