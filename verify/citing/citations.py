@@ -10,11 +10,11 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata
 from urllib.parse import quote
 
-from verify.citing.values import AUDIT, RUN, SOURCE, Evidence, Part, Subject, record_digest, texts_of
+from verify.citing.values import AUDIT, RUN, SOURCE, Evidence, Part, Subject, texts_of
 from verify.evidence import ClaimRecord, ControlRecord, Fact, Proof, RunRecord, Statement, words
 from verify.evidence.audits import AuditRecord, Finding
 from verify.evidence.claims import USER
-from verify.evidence.load import creation, names, origin
+from verify.evidence.load import creation, digest, names, origin
 from verify.text import escapes, numbers
 from verify.text.latex import plain
 
@@ -61,7 +61,7 @@ def cite(
         status = subject.derivation.status if isinstance(subject, ClaimRecord) else None
         what, result, judged = _of_part(part, status)
     key = f"{key}.{part.id}" if part else key
-    digest = subject.digest if isinstance(subject, ClaimRecord) else record_digest(record)
+    sealed = subject.digest if isinstance(subject, ClaimRecord) else digest(record)
     # A site has a page for each claim and statement; a report has a place.
     url = place_in_report(address, names(record).stem, anchor or key) if address else ""
     url = address_on_site(site, key) if site and isinstance(record, RunRecord) else url
@@ -69,7 +69,7 @@ def cite(
     by: tuple[str, ...] = (AUTHORS,)
     if isinstance(subject, ClaimRecord) and subject.chapter == USER:
         by = subject.authors
-    return Citation(record, key, label, title, statement, what, result, judged, digest, url, doi, by)
+    return Citation(record, key, label, title, statement, what, result, judged, sealed, url, doi, by)
 
 
 def _of_whole(record: Evidence, subject: Subject) -> tuple[str, str, str, str, str, str]:

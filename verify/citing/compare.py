@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from verify.citing.lookup import by_key
-from verify.citing.values import SOURCE, Part, Value, record_digest
+from verify.citing.values import SOURCE, Part, Value
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
 from verify.evidence.load import digest, origin
 from verify.evidence.words import badge
@@ -96,8 +96,7 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
     was, is_now = (defaultdict(str, _settings(run)) for run in (old, new))
     differing = [name for name in [*(was | is_now)] if was[name] != is_now[name]]
     earlier, later = (
-        f"sdpa-verify {run.tool.version}, {origin(run)}, digest {record_digest(run)[:12]}"
-        for run in (old, new)
+        f"sdpa-verify {run.tool.version}, {origin(run)}, digest {digest(run)[:12]}" for run in (old, new)
     )
     digests = [{(claim.id, claim.digest) for claim in run.claims} for run in (old, new)]
     return Changes(

@@ -24,9 +24,10 @@ from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language
 from verify.citing.lookup import by_key, shortened
 from verify.citing.markers import Quote, outside, quotes_in
 from verify.citing.quotations import Fault, faults_of, numbers_in
-from verify.citing.values import Evidence, Value, record_digest
+from verify.citing.values import Evidence, Value
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord
+from verify.evidence.load import digest
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
 from verify.files.writing import is_read_only, write_together
 from verify.text.escapes import one_line
@@ -146,16 +147,16 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
     return list(documents.values())
 
 
-def _judge_export(document: Document, record: Evidence, command: str, digest: str) -> None:
+def _judge_export(document: Document, record: Evidence, command: str, carried: str) -> None:
     """Add that an exported file or a badge carries another digest; only its command writes it again."""
-    now, out = record_digest(record), document.path
+    now, out = digest(record), document.path
     if document.path.suffix == ".svg":
         claims = record.claims if isinstance(record, RunRecord) else ()
         now, out = next((claim.digest for claim in claims if claim.id == command), ""), out.parent
         command = f"sdpa-verify badge {command}"
     document.quotes = (Quote(command, 1, 0, 0, None),)
-    if not now.startswith(digest):
-        what = f"is of other results (digest {digest[:12]}); write it again: {command} --out {out}"
+    if not now.startswith(carried):
+        what = f"is of other results (digest {carried[:12]}); write it again: {command} --out {out}"
         document.problems.append(Fault(document.quotes[0], "stale", what))
 
 

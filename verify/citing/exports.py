@@ -12,9 +12,9 @@ from pathlib import Path
 
 from verify.citing.languages import LATEX
 from verify.citing.lookup import chosen
-from verify.citing.values import Evidence, Value, reading, record_digest
+from verify.citing.values import Evidence, Value, reading
 from verify.errors import CitationError
-from verify.evidence.load import creation, origin
+from verify.evidence.load import creation, digest, origin
 
 FORMATS = {"json": ".json", "latex": ".tex"}
 """The endings of the formats' files, by the formats' names."""
@@ -65,9 +65,9 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
         # The head names the command, and is read again.
         if re.search(r"[\s;\"']", name):
             raise CitationError(f"{name!r}: a sentence cannot be exported; give keys, such as KEY or KEY|.3f")
-    values, digest = chosen(record, names), record_digest(record)
+    values, sealed = chosen(record, names), digest(record)
     command = " ".join(["sdpa-verify export", *names, "--format", form])
-    head = f"{command}; sdpa-verify {record.tool.version}, {origin(record)}, digest {digest}"
+    head = f"{command}; sdpa-verify {record.tool.version}, {origin(record)}, digest {sealed}"
     # The head is a comment of LaTeX, and an entry of JSON, which has no comments.
     if form == "latex":
         lines = [f"% {head}\n{_MACROS}"]
@@ -86,7 +86,7 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
         texts[name] = value.text
         if (number := bare_number(value)) is not None:
             numbers[name] = int(number) if int(number.as_tuple().exponent) >= 0 else float(number)
-    about = {"written_by": head, "date": f"{creation(record):%Y-%m-%d}", "digest": digest}
+    about = {"written_by": head, "date": f"{creation(record):%Y-%m-%d}", "digest": sealed}
     content = {"about": about, "texts": texts, "numbers": numbers}
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 

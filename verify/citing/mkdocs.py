@@ -26,7 +26,7 @@ from verify.citing.lookup import by_key
 from verify.citing.markers import quotes_in
 from verify.citing.quotations import faults_of
 from verify.errors import VerifyError
-from verify.evidence.load import load_either, present
+from verify.evidence.load import present
 from verify.text.escapes import for_html
 
 _LOG = get_plugin_logger("sdpa-verify")
@@ -43,7 +43,7 @@ class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be insta
         chosen = self.config["results"]
         path = Path(config["config_file_path"]).parent / chosen if chosen else None
         try:
-            self._known = by_key(load_either(path) if path else present(None))
+            self._known = by_key(present(path))
         except VerifyError as error:
             raise PluginError(f"results: {error}") from error
         if path:

@@ -27,7 +27,7 @@ from verify.citing.lookup import by_key
 from verify.citing.markers import Quote
 from verify.citing.quotations import faults_of
 from verify.errors import VerifyError
-from verify.evidence.load import LAST_RUN, load_either, present
+from verify.evidence.load import LAST_RUN, present
 from verify.text.escapes import for_tex
 from verify.version import __version__
 
@@ -91,7 +91,7 @@ def _read(app: Sphinx) -> None:
     """Read the results before any page, so that a missing file is reported once."""
     chosen = Path(app.confdir) / app.config.verify_results if app.config.verify_results else None
     try:
-        record = load_either(chosen) if chosen else present(None)
+        record = present(chosen)
     except VerifyError as error:
         raise ConfigError(f"verify_results: {error}") from error
     app.verify_values = by_key(record)  # type: ignore[attr-defined]

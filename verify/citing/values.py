@@ -38,11 +38,6 @@ def reading(text: str) -> Decimal | None:
     return Decimal(f"{sign and '-'}{digits.replace(numbers.GAP, '')}E{power}")
 
 
-def record_digest(record: Evidence) -> str:
-    """Return the digest of a run or an audit as a whole."""
-    return digest(record) if isinstance(record, RunRecord) else record.seal
-
-
 @dataclass(frozen=True, slots=True)
 class ExactNumber:
     """A number of a value: its ``exact`` size, how it is rounded, and as which number it is ``printed``."""
@@ -184,7 +179,7 @@ def level_text(level: float) -> Text:
 
 def _whole_texts(record: Evidence) -> Texts:
     """Return the texts of a run or an audit as a whole: how it ended, what made it, and counts."""
-    made, whole = f"{creation(record):%Y-%m-%d}", record_digest(record)
+    made, whole = f"{creation(record):%Y-%m-%d}", digest(record)
     origin = {":version": record.tool.version, ":date": made, ":digest": whole}
     if isinstance(record, AuditRecord):
         judged = Counter(finding.judgement for finding in record.findings)

@@ -51,8 +51,13 @@ def origin(record: Reported) -> str:
     return f"seed {chosen.seed}, {chosen.profile} profile, {creation(record):%Y-%m-%d}"
 
 
-def digest(record: RunRecord) -> str:
-    """Return the SHA-256, in hexadecimal, of the claims' own digests: the same for the same findings."""
+def digest(record: Reported) -> str:
+    """Return the SHA-256, in hexadecimal, of a run's claims' own digests, the same for the same findings.
+
+    Of an audit, that of all of it.
+    """
+    if isinstance(record, AuditRecord):
+        return record.seal
     text = "\n".join(f"{claim.id} {claim.digest}" for claim in record.claims)
     return hashlib.sha256(text.encode()).hexdigest()
 
