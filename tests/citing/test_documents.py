@@ -169,11 +169,11 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_all_documents_are_written_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not where one is read-only or the disk is full; this command has no --out to choose another folder."""
+    """Not where one is read-only or the disk is full."""
     first = written(tmp_path, quoted("7 [6, 8]"), "first.md")
     second = written(tmp_path, quoted("7 [6, 8]"), "second.md")
     second.chmod(0o444)
-    with pytest.raises(OutputError, match=r"second\.md: is read-only"):
+    with pytest.raises(OutputError, match=r"second\.md: cannot be written \(it is read-only"):
         fix(check([first, second], RUN))
     second.chmod(0o644)
 
@@ -181,10 +181,8 @@ def test_all_documents_are_written_or_none(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("verify.files.writing.os.fsync", full)
-    with pytest.raises(OutputError, match=r"\.md: cannot be written \(No space") as caught:
+    with pytest.raises(OutputError, match=r"\.md: cannot be written \(No space"):
         fix(check([first, second], RUN))
-    assert "--out" not in str(caught.value)
-    assert "free space or allow writing in its folder" in str(caught.value)
     assert first.read_text(encoding="utf-8") == second.read_text(encoding="utf-8") == quoted("7 [6, 8]")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.md", "second.md"]
 

@@ -25,11 +25,11 @@ from verify.citing.lookup import by_key, shortened
 from verify.citing.markers import Quote, outside, quotes_in
 from verify.citing.quotations import Fault, faults_of, numbers_in
 from verify.citing.values import Evidence, Value
-from verify.errors import CitationError, OutputError
+from verify.errors import CitationError
 from verify.evidence import RunRecord
 from verify.evidence.load import digest
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
-from verify.files.writing import is_read_only, write_together
+from verify.files.writing import write_together
 from verify.text.escapes import one_line
 from verify.text.numbers import counted
 
@@ -169,15 +169,7 @@ def fix(documents: Sequence[Document]) -> list[Path]:
     # A link stays one.
     places = {Path(os.path.realpath(document.path)): document for document in documents}
     files = {place: text.encode() for place, of in places.items() if (text := of.fixed()) != of.text}
-    for path in files:
-        if is_read_only(path):
-            raise OutputError(f"{path}: is read-only; allow writing, or fix it by hand")
-    try:
-        write_together(files)
-    except OutputError as error:
-        # The advice there is for commands with --out; a document stays where it is.
-        what, _, _ = str(error).rpartition("; ")
-        raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
+    write_together(files)
     for document in documents:
         for problem in document.problems:
             problem.is_fixed = problem.new is not None

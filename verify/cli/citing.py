@@ -36,21 +36,16 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     """List the values that can be quoted, with their keys.
 
     Name claims or keys to list only theirs, "run" for the values of the whole run, or "source" for the
-    statements of documents; of an audit, layers, keys, or "audit". If pyproject.toml names a site, each line
-    ends with the address of the value's page.
+    statements of documents; of an audit, layers, keys, or "audit".
     """
-    from verify.citing.citations import address_on_site
-    from verify.citing.configuration import configuration
     from verify.citing.lookup import chosen
-    from verify.evidence import RunRecord
 
-    record, site = _present(results), configuration().site
+    record = _present(results)
     listed = chosen(record, [_as_key(record, name) for name in names])
     # A terminal has half a line for keys; a longer key pushes its text to the right.
     width = min(40, max((len(value.key) for value in listed), default=0))
     for value in listed:
-        page = f"  {address_on_site(site, value.key)}" if site and isinstance(record, RunRecord) else ""
-        tell(f"{value.key:<{width}}  {value.text}{page}")
+        tell(f"{value.key:<{width}}  {value.text}")
 
 
 @click.command("cite")
