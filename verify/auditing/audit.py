@@ -140,11 +140,8 @@ def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) ->
     for name, number in numbers.items():
         if number is not None and not (isinstance(number, SupportsFloat) and math.isfinite(float(number))):
             raise SettingsError(f"{name} {number!r}: give a finite number")
-    plain: dict[str, Any] = {
-        name: None if number is None else float(number) for name, number in numbers.items()
-    }
-    plain |= {ARRAYS[name]: array for name, array in arrays.items()}
-    return Call(**plain, causal=causal)
+    plain: dict[str, Any] = {name: x if x is None else float(x) for name, x in numbers.items()}
+    return Call(causal=causal, **plain | {ARRAYS[name]: array for name, array in arrays.items()})
 
 
 def _record(run: LayerRun, taken: set[str]) -> LayerRecord:

@@ -210,7 +210,8 @@ def _of_scores(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
     else:
         yield _SINK, "the sink is lost", {"sink": None}
         yield _SINK, "the sink is 0 whatever it should be", none
-        yield _SINK, "the sink is multiplied by the scale", {"sink": formula.scale * call.sink}
+        scaled = formula.scale * np.asarray(call.sink).astype(np.float64)
+        yield _SINK, "the sink is multiplied by the scale", {"sink": scaled}
 
 
 def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Mistakes:
