@@ -17,13 +17,11 @@ from verify.errors import SettingsError
     ("text", "value"),
     [
         (DEFAULT, 1 / 8),
-        ("1/d**0.5", 1 / 8),
         ("1/sqrt(d_k)", 1 / 8),
         ("d**-0.5", 1 / 8),
         ("(d*h)**-0.5", 512**-0.5),
         ("1/sqrt(D)", 768**-0.5),
         ("1", 1.0),
-        ("0.0884", 0.0884),
         ("256**-0.5", 1 / 16),
         ("log(n)/sqrt(d)", math.log(100) / 8),
         ("ln(n)/d", math.log(100) / 64),

@@ -1,7 +1,6 @@
 """Masks as they are meant: which keys each query should see, and which rows of a call see others."""
 
 import re
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,14 +101,13 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
     room of a cache if values there are constant: where the mask is causal they should be seen otherwise,
     whatever else is meant.
     """
-    sequences, heads, queries, keys = Formula(call, 1.0).scores
+    sequences, _, queries, keys = Formula(call, 1.0).scores
     is_causal = call.causal or (meant is not None and meant.kind != "none")
-    # Of what all sequences or heads share only the first is looked at.
-    masks = [np.asarray(array) for array in (call.mask, call.bias) if array is not None]
-    own_sequence = any(array.ndim == 4 and array.shape[0] > 1 for array in masks) or queries < keys
-    own_head = any(array.ndim >= 3 and array.shape[-3] > 1 for array in masks)
+    # Of what all sequences or heads share, only the first is compared.
+    masks = [array.shape for array in (call.mask, call.bias) if array is not None]
+    own_sequences, own_heads, *_ = np.broadcast_shapes((1, 1, 1, 1), *masks)
     text, rows = "", 0
-    for sequence, head in product(range(sequences if own_sequence else 1), range(heads if own_head else 1)):
+    for sequence, head in np.ndindex(sequences if queries < keys else own_sequences, own_heads):
         shown = _seen_keys(call, sequence, head)
         used: Any = shown.any(axis=0)
         last = int(np.flatnonzero(used).max(initial=-1)) + 1 if queries < keys else keys
@@ -130,9 +128,9 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
         rows += int(off.any(axis=1).sum())
         if off.any() and not text:
             row, key = (int(place) for place in np.argwhere(off)[0])
-            text = f"row {row} of sequence {places[sequence]} sees key {key}, which it should not"
-            if wanted[row, key]:
-                text = f"row {row} of sequence {places[sequence]} does not see key {key}, although it should"
+            does = f"sees key {key}, which it should not"
+            does = f"does not see key {key}, although it should" if wanted[row, key] else does
+            text = f"row {row} of sequence {places[sequence]} {does}"
     return WrongMask(text + (f"; {rows:,} rows are so" if rows > 1 else ""), rows) if text else None
 
 
