@@ -140,7 +140,6 @@ def ask(
     text: str,
     *,
     law: str = "normal",
-    key_law: str | None = None,
     dimensions: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     against: str | None = None,
@@ -156,7 +155,6 @@ def ask(
             ``Cov``, ``P``, ``median``, ``quantile``, ``kurtosis`` or ``skewness``.
         law: The law of all components, with mean 0 and variance 1: ``normal``, ``uniform``, ``rademacher``,
             ``laplace``, ``exponential``, ``t(9)``, ``cauchy``; or ``uniform(0, 1)``.
-        key_law: The law of the components of keys, if it is another.
         dimensions: The values of d_k at which it is measured; 4, 16, 64 and 256 if none are given.
         keys: The numbers of keys; 16 if it depends on them and none are given.
         against: A formula in d_k and n that is decided in place of the derived formula.
@@ -167,7 +165,7 @@ def ask(
     Raises:
         VerifyError: an argument cannot be read or is impossible; a line says which, and how to correct it.
     """
-    asked = question(text, law=law, key_law=key_law, dimensions=dimensions, keys=keys, against=against)
+    asked = question(text, law=law, dimensions=dimensions, keys=keys, against=against)
     chosen = runner.settings(seed=seed, tolerance=tolerance)
     says, known = f"${in_line(asked.equal_to(asked.compared))}$", asked.claim
     is_measured = " is measured" if asked.compared is None else ""

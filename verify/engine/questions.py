@@ -61,7 +61,7 @@ _LARGEST = 10**7
 
 @dataclass(frozen=True)
 class Question:
-    """A question: a quantity, the laws of queries and keys, sizes, and perhaps a formula to decide."""
+    """A question: a quantity, the laws of its families, sizes, and perhaps a formula to decide."""
 
     text: str
     quantity: Expr
@@ -72,11 +72,8 @@ class Question:
 
     @property
     def components(self) -> str:
-        """The laws of the components, in words."""
-        names = tuple(dict.fromkeys(map(_called, self.laws.values())))
-        if len(names) == 1:
-            return f"{names[0]} components"
-        return f"{names[0]} components of queries and {names[1]} components of keys"
+        """The law of the components, in words."""
+        return f"{_called(next(iter(self.laws.values())))} components"
 
     @property
     def places(self) -> tuple[dict[Any, int], ...]:
@@ -173,7 +170,6 @@ def question(
     text: str,
     *,
     law: str = "normal",
-    key_law: str | None = None,
     dimensions: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     against: str | None = None,
@@ -184,13 +180,11 @@ def question(
         QuestionError: the expression or the formula cannot be read.
         SettingsError: a law or a size cannot be.
     """
-    # In the order in which a reader would correct them: the expression, the laws, the sizes.
+    # In the order in which a reader would correct them: the expression, the law, the sizes.
     quantity = parse(text)
     formula = None if against is None else parse_formula(against)
-    usual = law_named(law, "--law")
-    given = {q: usual, k: usual if key_law is None else law_named(key_law, "--key-law")}
-    # A law of what does not stand in the quantity would be one of nothing that is drawn.
-    given = {family: given[family] for family in given if family in families_of(quantity)}
+    drawn = _law_named(law)
+    by_family = {family: drawn for family in (q, k) if family in families_of(quantity)}
     over_keys = quantity.has(n, *BINDERS) or (formula is not None and formula.has(n))
     if keys and not over_keys:
         raise SettingsError(
@@ -204,22 +198,18 @@ def question(
         if not sizes:
             raise SettingsError(f"{option}: give at least one number")
     many = tuple(places["--keys"]) if over_keys else ()
-    return Question(text, quantity, given, tuple(places["--dimensions"]), many, formula)
+    return Question(text, quantity, by_family, tuple(places["--dimensions"]), many, formula)
 
 
-def law_named(text: str, option: str = "--law") -> Distribution:
-    """Return the law of this name: one of `LAWS`, or Student's with degrees of freedom, ``t(9)``.
-
-    Raises:
-        SettingsError: there is none of this name; it names the ``option``.
-    """
+def _law_named(text: str) -> Distribution:
+    """Return the law of this name: one of `LAWS`, or Student's with degrees of freedom, ``t(9)``."""
     name = re.sub(r"\s+", "", text).lower().replace(",", ", ")
     student = re.fullmatch(r"t\((\d{1,6})\)", name)
     if student and int(student[1]) >= 3:  # with fewer there is no variance
         return laws.student_t(int(student[1]))
     if name not in LAWS:
         known = f"there are {', '.join(LAWS)}, and Student's from t(3) on"
-        raise SettingsError(f"{option} {text}: no such law; {nearest(name, LAWS)} {known}".replace("  ", " "))
+        raise SettingsError(f"--law {text}: no such law; {nearest(name, LAWS)} {known}".replace("  ", " "))
     return LAWS[name]
 
 
