@@ -9,16 +9,15 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.tool import ROOT, alive
-from verify.errors import SettingsError, VerifyError
+from verify.errors import VerifyError
 from verify.executors import workers as module
-from verify.executors.machine import one_blas_thread, processors
+from verify.executors.machine import one_blas_thread
 from verify.executors.workers import Workers
 
 
@@ -239,12 +238,3 @@ def test_freed_memory_is_taken_again_without_a_page_fault() -> None:
     )
     assert kept < 100
     assert given_back > 1000
-
-
-@pytest.mark.parametrize("workers", [0, -1])
-def test_a_number_of_processors_is_possible(workers: Any) -> None:
-    """At least one; None means all."""
-    assert processors(None) >= 1
-    assert processors(1024) == 1024
-    with pytest.raises(SettingsError, match=r"workers"):
-        processors(workers)

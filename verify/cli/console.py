@@ -30,6 +30,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def together(*options: Decorator) -> Decorator:
     """Return several options as one decorator."""
+    # Reversed, as decorators are applied from the last to the first: help lists them in this order.
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 

@@ -74,6 +74,7 @@ def verdict_line(record: ClaimRecord, width: int) -> str:
 
 def say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
     """Say what a bar has left unsaid, what became of statements, and how much the run rests on."""
+    # The bar has counted claims and said nothing of their verdicts.
     if sys.stderr.isatty():
         width = max((len(claim.id) for claim in record.claims), default=0)
         for claim in record.claims:

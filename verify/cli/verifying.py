@@ -103,6 +103,7 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
     from verify.files.writing import check_writable, write_together, write_whole
 
     forms = {path: form for path, form in ((junit, to_junit), (summary, to_markdown)) if path is not None}
+    # Before the work: a long run must not end in vain.
     check_writable(*forms)
     with using(options.pop("workers")) as workers:
         record = _verified(out, (RUN.evidence,), workers, **options)
@@ -205,6 +206,7 @@ def _verified(
             wanted, workers=workers, store=place, executor=executor, callbacks=callbacks, **options
         )
     say_outcomes(record, own_sources=own_sources)
+    # A run does not know how long its libraries took, which `plan` wants of the reference.
     phases = {"imports": imports, **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
