@@ -142,6 +142,8 @@ def parse_value(text: str) -> Expr:
     try:
         value = _Reader(text, _QUESTION, lists=True).whole()
     except (AttributeError, NotImplementedError, TypeError, ValueError):  # SymPy's, of a matrix
+        if "[" not in text:
+            raise
         value = ImmutableMatrix()
     if isinstance(value, ImmutableMatrix):
         problem = "a list is no number; take one of its numbers, as in softmax([2, 1], 1)"
