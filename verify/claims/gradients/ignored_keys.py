@@ -28,8 +28,7 @@ def derive() -> Chains:
     cauchy = "Cauchy and Schwarz over the other keys, whose weights sum to $1-p_j$"
     by_cauchy = at_most(FACTOR * over_keys(over_keys(p_l * p_h * (others * (x[l] - x[h])) ** 2, l), h) / 2)
     wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
-    squared = FACTOR * (x[j] - over_keys(p_l * x[l], l)) ** 2
-    yield Chain(squared, title="The key's row of the Jacobian").through(
+    yield Chain(FACTOR * (x[j] - over_keys(p_l * x[l], l)) ** 2, title="The key's row of J").through(
         (FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra),
         (FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l), cauchy, by_cauchy, "≤"),
         (BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤"),

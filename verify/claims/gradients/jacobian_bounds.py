@@ -124,8 +124,7 @@ def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], wo
     for keys in (2, 3, 8):
         weights, both = row(*at, keys), (norms, of_rows(bound, keys))[::order]
         what, search = f"largest found: {words}", {"keys": keys, "rows": "searched by differential evolution"}
-        given = *both, keys
-        yield computed(f"{name}-n{keys}", what, largest_ratio, given, at_most=1, settings=search)
+        yield computed(f"{name}-n{keys}", what, largest_ratio, (*both, keys), at_most=1, settings=search)
         what, reached = f"at one row: {words}", f"{name}-attained-n{keys}"
         settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights[0].round(4).tolist(), strict=False))}
         sides = tuple(side(weights)[0] for side in both)

@@ -36,9 +36,7 @@ OUTLIERS = Distribution("normal with outliers", tuple(map(Fraction, ("1", "0", "
 def derive() -> Chains:
     turn = Matrix([[cos(theta), -sin(theta)], [sin(theta), cos(theta)]])
     query, key = Matrix([q[a, 1], q[a, 2]]), Matrix([k[j, 1], k[j, 2]])
-    turned = Chain(
-        (turn * query).dot(turn * key), title="Two components of query and key, turned by an angle"
-    )
+    turned = Chain((turn * query).dot(turn * key), title="Two components of both, turned by an angle")
     yield turned.then(query.dot(key), r"$\cos^2 + \sin^2 = 1$", algebra)
     variance = Chain(Var(turned.start), name="variance", title="The variance of what they contribute")
     yield variance.then(2, "not turned, a product of each has variance 1", moments(STANDARD))
@@ -100,9 +98,8 @@ def experiment(derived: Derivation) -> Items:
         yield check(name, ratio, at, at_least=Threshold(least))
     yield Check("turned", derived["variance"], {theta: 1, d: 2})
     what, vectors = "largest change of scores by a rotation of all components", fixed_normals(8, WIDTH)
-    still, turned, longer = (
-        scores_of(rows, rows[::-1]) for rows in (vectors, vectors @ TURN, vectors @ (1.001 * TURN))
-    )
+    moved = vectors, vectors @ TURN, vectors @ (1.001 * TURN)
+    still, turned, longer = (scores_of(rows, rows[::-1]) for rows in moved)
     change = Computed.sharing(settings={"d_k": WIDTH}, allowance=ROUNDING)
     yield change("change", what, largest_difference, (turned, still), equals=0)
     says = "in eight-bit floats rotation takes a tenth off the error of scores"

@@ -45,8 +45,8 @@ def mean_of_leader(keys: float) -> float:
     places, shares = np.polynomial.legendre.leggauss(48)
     terms = many ** (-float(FACTOR) * (LEAD + float(WIDTH) * (1 + places) / 2))
     t = np.exp(grid := np.linspace(-60.0, 12.0, 721))
-    of_one = np.exp(-np.outer(t, terms)) @ shares / 2
-    return float(np.trapezoid(t * np.exp(-t) * of_one ** (many - 1), grid))
+    of_key = np.exp(-np.outer(t, terms)) @ shares / 2
+    return float(np.trapezoid(t * np.exp(-t) * of_key ** (many - 1), grid))
 
 
 def experiment(derived: Derivation) -> Items:
@@ -84,12 +84,11 @@ CLAIM = Claim(
     "which tends to zero, for {lead} below one by {eps}. Without the factor the weight is {plain:end}, which "
     "tends to zero.",
     meaning="The factor replaces a fixed sharpness by one that grows with the text. Under plain softmax, a "
-    "lead of five has a weight of {plain-n100:prediction.3} among {plain-n100:n} keys, of "
-    "{plain-n1000:prediction.3} among {plain-n1000:n} and of {plain-n10000:prediction.3} among "
-    "{plain-n10000:n}; with the factor, {scalable-n100:prediction.3}, {scalable-n1000:prediction.4} and "
-    "{scalable-n10000:prediction.5}. Not every lead is preserved: one smaller than one over {s} still fades, "
-    "only more slowly. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} used here, "
-    "the factor is below one and makes attention flatter than plain softmax.",
+    "lead of five has a weight of {plain-n100:prediction.3} among {plain-n100:n} keys and of "
+    "{plain-n10000:prediction.3} among {plain-n10000:n}; with the factor, of {scalable-n100:prediction.3} "
+    "and {scalable-n10000:prediction.5}. Not every lead is preserved: one smaller than one over {s} still "
+    "fades, only more slowly. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
+    "used here, the factor is below one and makes attention flatter than plain softmax.",
     headline="scalable-n10000",
     symbols={"s": factor, "g": g, "R": R, "lead": factor * g, "eps": eps} | {"crossing": exp(1 / factor)},
     references=cite("nakanishi2025"),

@@ -52,9 +52,7 @@ def experiment(derived: Derivation) -> Items:
     lowered, off = clipped(*FIXED, LEVEL), {"higher-level": 1.01}
     yield of_fixed("largest", derived["largest"].start, np.max, (lowered,), equals=LEVEL, off=off)
     what, scores = "largest distance of weights from those at a temperature", FIXED[0] @ FIXED[1].T
-    cooled, less = (
-        (softmax(lowered), softmax((LEVEL / scores.max()) ** power * scores)) for power in (1, 0.5)
-    )
+    cooled, less = ((softmax(lowered), softmax((LEVEL / scores.max()) ** by * scores)) for by in (1, 0.5))
     yield of_fixed("temperature", what, largest_difference, cooled, equals=0)
     says = "after clipping no score exceeds the level in absolute value"
     no_score = Wrong.sharing(shape={m: 4, n: 4}, tolerance=of_probability(), says=says)

@@ -68,15 +68,14 @@ def mean_of_largest(keys: int, size: int, factor: float) -> float:
     return float(TOP_WEIGHTS @ inner)
 
 
-def growth_of_scale(size: int, few: int, many: int) -> float:
+def growth_of_scale(size: int, few: int = 64, many: int = 4096) -> float:
     """Return the power of the number of keys with which the scale grows that keeps the mean at 1/2."""
-    scales = [
-        scipy.optimize.brentq(
-            lambda log, of=keys: mean_of_largest(of, size, math.exp(log)) - 0.5, 0.0, 20.0, xtol=1e-4
-        )
-        for keys in (few, many)
-    ]
-    return (scales[1] - scales[0]) / math.log(many / few)
+
+    def above(log: float, keys: int) -> float:
+        return mean_of_largest(keys, size, math.exp(log)) - 0.5
+
+    least, most = (scipy.optimize.brentq(above, 0.0, 20.0, (keys,), xtol=1e-4) for keys in (few, many))
+    return (most - least) / math.log(many / few)
 
 
 def experiment(derived: Derivation) -> Items:
@@ -96,7 +95,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("one-half", of="kept-d5-n1024", equals=S.Half, says="half is kept in five dimensions, too")
     for size in (2, 3, 4, 5, 9, 17):
         what = f"power of the number of keys that the scale grows with, 64 to 4096 keys, in {size} dimensions"
-        yield fact(f"power-d{size}", what, Float(growth_of_scale(size, 64, 4096), 6))
+        yield fact(f"power-d{size}", what, Float(growth_of_scale(size), 6))
     title = "At a fixed scale the nearest key on a sphere loses its weight as keys are added"
     yield Plot("sphere", "bound-d3-n*", n, title, curves={"bound": derived.end.subs(beta, FACTOR)})
 

@@ -35,19 +35,16 @@ def points_of(dimension: int) -> Any:
 def experiment(tolerance: float) -> Items:
     def from_density(dimension: int, points: Any) -> Any:
         function, ends = lambdify(z, DENSITY.subs(d, dimension), "scipy"), pairwise((0.0, *points))
-        return 0.5 + np.cumsum(
-            [scipy.integrate.quad(function, *between, epsabs=1e-13)[0] for between in ends]
-        )
+        return 0.5 + np.cumsum([scipy.integrate.quad(function, *pair, epsabs=1e-13)[0] for pair in ends])
 
     def gap(dimension: int, above: Any) -> LargestGap:
         points = points_of(dimension)
         places, values = [*-points[::-1], 0, *points], [*(1 - above[::-1]), 0.5, *above]
         return LargestGap(SHARE, x, *(tuple(map(float, numbers)) for numbers in (places, values)))
 
-    compared: dict[str, Any] = {"equals": 0, "tolerance": of_probability(0.5)}
+    given: dict[str, Any] = {"equals": 0, "tolerance": of_probability(0.5)}
     for size in DIMENSIONS:
-        exact = gap(size, from_density(size, points_of(size)))
-        yield Check(f"distance-d{size}", exact, {d: size}, **compared)
+        yield Check(f"distance-d{size}", gap(size, from_density(size, points_of(size))), {d: size}, **given)
     three, larger = from_density(3, points_of(2)), points_of(MOST) / (1 + 5 * tolerance)
     stretched = from_density(MOST, larger)
     for name, size, law, says in (
@@ -55,7 +52,7 @@ def experiment(tolerance: float) -> Items:
         ("next-dimension", 2, three, "a score of two dimensions has the law of three"),
         ("stretched", MOST, stretched, "scores of {cell:d_k} dimensions are larger by five tolerances"),
     ):
-        yield Wrong(name, gap(size, law), {d: size}, says=says, **compared)
+        yield Wrong(name, gap(size, law), {d: size}, says=says, **given)
 
 
 CLAIM = Claim(

@@ -34,10 +34,7 @@ def derive() -> tuple[Chain, ...]:
         (d * spread, "that of one product, by the means and variances of its factors", moments(GENERAL)),
     )
     # A product is at most u where the query v is below u; elsewhere the key has to be at most u/v.
-    title, rest = (
-        "How often a product of components from $U(0, 1)$ is below u",
-        Integral(u / v, (v, u, 1)),
-    )
+    rest, title = Integral(u / v, (v, u, 1)), "How often a product of two components is below u"
     product = Chain(u + rest, name="product", title=title, given=(u < 1,))
     return variance, product.then(PRODUCT, "integrated", integral(u * log(v), given=(u < 1,))), distribution()
 
