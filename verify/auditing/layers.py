@@ -27,7 +27,7 @@ from verify.auditing.recording import (
     unit_of,
 )
 from verify.auditing.scales import DEFAULT, Widths, named_scales, scale_expression
-from verify.errors import RecordingError, SettingsError
+from verify.errors import RecordingError
 from verify.text.escapes import one_line
 
 NEAR = 0.25
@@ -108,10 +108,7 @@ class LayerRun:
 
     def intended_scale(self, keys: int) -> float:
         """Return the intended scale for this number of keys."""
-        try:
-            return self.expression.value(d=self.d_k, h=self.heads, D=self.layer.width, n=keys)
-        except SettingsError as error:
-            raise SettingsError(f"{self.place}: {error}") from error
+        return self.expression.value(d=self.d_k, h=self.heads, D=self.layer.width, n=keys)
 
     def _all_calls(self) -> Iterator[Call]:
         """Yield all calls, checked, with NumPy's arrays, as they were recorded."""
@@ -120,20 +117,19 @@ class LayerRun:
             count += 1
             call = in_memory(recorded)
             check_call(call, self.place)
+            problems = []
             for name, added in (("bias", call.bias), ("sink", call.sink)):
                 if added is not None and not np.all(to_numpy(added) < math.inf):
-                    problem = f"{name} holds NaN or +inf; give -inf where a key is hidden"
-                    raise RecordingError(f"{self.place}: {problem}")
+                    problems.append(f"{name} holds NaN or +inf; give -inf where a key is hidden")
             if call.softcap is not None and not 0 < call.softcap < math.inf:
-                raise RecordingError(
-                    f"{self.place}: softcap {call.softcap!r}: give a number above 0, or none"
-                )
+                problems.append(f"softcap {call.softcap!r}: give a number above 0, or none")
             for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
                 if (array.shape[1], array.shape[3]) != (heads, self.d_k):
                     shape = f"{array.shape[1]} heads of {array.shape[3]} dimensions"
-                    problem = f"{name} has {shape}, and in earlier calls {heads} of {self.d_k}"
                     fix = "record different shapes under different names"
-                    raise RecordingError(f"{self.place}: {problem}; {fix}")
+                    problems.append(f"{name} has {shape}, and in earlier calls {heads} of {self.d_k}; {fix}")
+            if problems:
+                raise RecordingError(f"{self.place}: {problems[0]}")
             yield call
         self.calls = count
 
