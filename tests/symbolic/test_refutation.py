@@ -64,8 +64,6 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(1 - E(squares(spread)), "≤", sqrt(Rational(3, 2) * log(n)) / sigma, NORMAL_ROWS),
         line(1 - E(squares(spread)), "≤", sqrt(2 * log(n)) / sigma, NORMAL_ROWS),
     ),
-    "right up to three": (line(2**n, "=", n**2 - n + 2), line(2**n, "≥", n + 1)),
-    "almost twenty": (line(exp(pi) - pi + r, "=", 20 + r), line(exp(pi) - pi + r, "≤", 20 + r)),
     "derivative of a weight": (
         line(Derivative(p, s[a, j]), "=", p),
         line(Derivative(p, s[a, j]), "=", p * (1 - p)),

@@ -132,6 +132,10 @@ def _opened(x: Any) -> Any:
     return differentiated(unnamed(x) if has(x, Named) else x)
 
 
+# The lines of a chain share their conditions.
+_is_never_negative = lru_cache(maxsize=256)(lambda x: Signs().nonnegative(x))
+
+
 class _Trial:
     """The trying of one line: its sides, the laws of its families, and the work that may still be done."""
 
@@ -148,7 +152,7 @@ class _Trial:
             # An expression that is never negative is positive in almost every outcome of a law without atoms.
             whole = all(laws[family].whole for family in families_of(condition) if family in laws)
             is_positive = isinstance(condition, Gt) and condition.lts == 0 and whole
-            if not (is_positive and Signs().nonnegative(condition.gts)):
+            if not (is_positive and _is_never_negative(condition.gts)):
                 outside = entries_in(part_of(condition))
                 free = set().union(*(free for *_, free in outside))
                 indices = sorted((x for x in free if isinstance(x, Index)), key=str)
