@@ -248,9 +248,12 @@ class Evaluation:
         if key not in self.known:
             self.known[key] = self.columns(modulus)
         table, rows = self.known[key], (self.rows or {})[family][places]
-        # Places may go along axes outside of those of the outcomes.
-        is_along = isinstance(rows, np.ndarray)
-        return table[rows.reshape(rows.shape[: rows.ndim + 1 - table.ndim]) if is_along else rows]
+        if not isinstance(rows, np.ndarray):
+            return table[rows]
+        # Places may go along axes outside of those of the outcomes. Rows beside each other are not copied.
+        rows = rows.reshape(rows.shape[: rows.ndim + 1 - table.ndim])
+        are_beside = rows.ndim == 1 and np.all(np.diff(rows) == 1)
+        return table[rows[0] : rows[-1] + 1] if are_beside else table[rows]
 
 
 def product(first: Numbers, second: Numbers, modulus: int) -> Numbers:

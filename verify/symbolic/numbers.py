@@ -171,9 +171,13 @@ class Point(Evaluation):
         if not self.drawn:
             return super().outcomes(entries, has_world=has_world, modulus=modulus)
         # An entry has the same draws in all means of a point.
-        draws = [_draws_of(self.laws[entry[0]], self.seed + 2, entry) for entry in entries]
+        key = (*entries, "draws")
+        if entries and key not in self.known:
+            draws = [_draws_of(self.laws[entry[0]], self.seed + 2, entry) for entry in entries]
+            self.known[key] = np.stack(draws)[..., None]
         joint = np.random.default_rng(self.seed + 3).choice(len(JOINT), DRAWS, p=JOINT) if has_world else None
-        return np.full((1, 1), 1 / DRAWS), lambda _: np.stack(draws)[..., None], joint
+        table = self.known.get(key)
+        return np.full((1, 1), 1 / DRAWS), lambda _: table, joint
 
     def supports_of(self, bases: list[Any], _: int) -> Supports:
         """Return values and weights of an entry of each family, by the rule of its law."""
@@ -268,7 +272,12 @@ def _add(point: Point, part: Part, _: int) -> Any:
     if all(isinstance(term, float) for term in terms):
         size = sum(map(abs, terms))
         point.magnitude = max(point.magnitude, size) if math.isfinite(size) else point.magnitude
-    return reduce(operator.add, terms)
+    return reduce(operator.add, terms if point.exact else _small_first(terms))
+
+
+def _small_first(values: list[Any]) -> list[Any]:
+    """Return numbers before arrays, so that few operations are on large arrays."""
+    return sorted(values, key=lambda value: getattr(value, "size", 1))
 
 
 @lru_cache(maxsize=2**14)
@@ -280,11 +289,13 @@ def _exponents(product: Part) -> tuple[list[Part], list[Part]]:
 
 def _mul(point: Point, part: Part, _: int) -> Any:
     """Return a product; in floats the exponents of exponentials are added first, as each may overflow."""
-    exponents, others = _exponents(part)
-    if point.exact or len(exponents) < 2:
+    if point.exact:
         return reduce(operator.mul, map(point.value, part.args))
+    exponents, others = _exponents(part)
+    if len(exponents) < 2:
+        return reduce(operator.mul, _small_first([point.value(each) for each in part.args]))
     together = np.exp(reduce(operator.add, map(point.value, exponents)))
-    return reduce(operator.mul, map(point.value, others), together)
+    return reduce(operator.mul, _small_first([together, *map(point.value, others)]))
 
 
 def _power(point: Point, part: Part, _: int) -> Any:
