@@ -248,7 +248,9 @@ VISIBLE: list[tuple[Any, bool]] = [
     (2 - E(squares(RAW)), False),
     (sp.log(n) - E(Entropy(RAW, j)), True),
     (E(Indicator(score)) + E(RAW**2), True),
+    (E(score**2) / 4 - E(score) ** 2 / 4, True),
     (E(score) ** 2 - E(score**2), False),
+    (E(score**2) - E(score_of(a, 1)) ** 2, False),
     (Quantile(score**2, HALF), True),
     (E(Largest(RAW, j)), False),
 ]

@@ -6,6 +6,7 @@ import pytest
 from sympy import Integer, Integral, S, Symbol, exp, gamma, oo, sqrt
 
 from verify.errors import ClaimError
+from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
 from verify.spec import GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
 from verify.spec import Computed, Derivation, Dot, E, Fit, Line, Softmax, Threshold, Var, Within, Wrong, a
@@ -132,9 +133,11 @@ def test_checks_at_one_setting_share_draws() -> None:
     """Also where factors that are not random differ."""
     scaled, powers = Var(d**-alpha * score), (S.Zero, S.Half, S.One)
     scales = [Check(f"a{x}", scaled, {d: 4, alpha: x}, equals=d ** (1 - 2 * x)) for x in powers]
-    cells = [check.cell for check in made(*scales, derived=NOTHING).checks if isinstance(check, Quantity)]
-    assert cells[0] is cells[1] is cells[2]
-    assert len(cells[0].names) == 2
+    checks = [check for check in made(*scales, derived=NOTHING).checks if isinstance(check, Quantity)]
+    assert checks[0].cell is checks[1].cell is checks[2].cell
+    assert len(checks[0].cell.names) == 2
+    # A variance that is written by its definition has the relative interval of a variance still.
+    assert all(isinstance(check.estimand, Smooth) and check.estimand.positive for check in checks)
 
 
 class TestFits:

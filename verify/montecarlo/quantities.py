@@ -54,11 +54,13 @@ def is_nonnegative(expression: sp.Expr) -> bool:
         return is_nonnegative(expression.args[0])
     if isinstance(expression, sp.Pow):
         return bool(expression.exp.is_even) or is_nonnegative(expression.base)
-    # What is left of a bound, as in 1 - E p and log n - E H.
-    if isinstance(expression, sp.Add) and any(
-        _is_at_most(part - expression, part) for part in expression.args
-    ):
-        return True
+    if isinstance(expression, sp.Add):
+        whole = sp.factor_terms(expression)
+        if not isinstance(whole, sp.Add):
+            return is_nonnegative(whole)
+        # What is left of a bound, as in 1 - E p, log n - E H and E x² - (E x)².
+        if any(_is_at_most(part - expression, part) for part in expression.args):
+            return True
     if isinstance(expression, sp.Add | sp.Mul):
         return all(map(is_nonnegative, expression.args))
     always = isinstance(expression, Var | Softmax | Entropy | Indicator | sp.Abs | sp.exp)
@@ -66,7 +68,12 @@ def is_nonnegative(expression: sp.Expr) -> bool:
 
 
 def _is_at_most(expression: sp.Expr, bound: sp.Expr) -> bool:
-    """Return whether a mean is of weights or events, at most 1, or of an entropy, at most log n."""
+    """Return whether a mean is of weights or events, at most 1, or of an entropy, at most log n.
+
+    And whether it is a squared mean, which is at most the mean square.
+    """
+    if isinstance(expression, sp.Pow) and isinstance(expression.base, E) and expression.exp == 2:
+        return bool(bound == E(expression.base.args[0] ** 2))
     if not isinstance(expression, E):
         return False
     (x,) = expression.args
