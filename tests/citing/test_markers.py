@@ -109,7 +109,6 @@ def test_what_stands_between_markers_is_quoted() -> None:
 
 
 INSIDE = "2: a marker inside that of a; close it with <!-- /verify --> first"
-INSIDE = "2: a marker inside that of a; close it with <!-- /verify --> first"
 END = "1: a marker at the end of a line; put it on its own line"
 
 

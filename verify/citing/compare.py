@@ -261,6 +261,7 @@ def missing(record: RunRecord, environment: Mapping[str, str]) -> Iterator[str]:
 
 def reproduction(before: RunRecord, now: RunRecord, lacking: tuple[str, ...]) -> Reproduction:
     """Return how the claims of a run came out ``now``; ``lacking`` is what is missing here."""
+    # Statements follow from claims, of which only some may have been run again.
     bare = {"sources": (), "statements": ()}
     recorded = {claim.id: claim for claim in before.claims}
     old = before.model_copy(update={"claims": tuple(recorded[claim.id] for claim in now.claims), **bare})
@@ -268,6 +269,7 @@ def reproduction(before: RunRecord, now: RunRecord, lacking: tuple[str, ...]) ->
     named = [*changes.verdicts, *changes.moved]
     named += [Change(key, "there", "gone") for key in changes.gone]
     named += [Change(key, "none", "new") for key in changes.come]
+    # Another version may move last digits, but turns no verdict.
     explained = bool(lacking) and not (changes.verdicts or changes.gone or changes.come)
     identical = 0
     for claim, again in zip(old.claims, now.claims, strict=True):

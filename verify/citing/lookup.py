@@ -107,6 +107,7 @@ def written(
         return parts.sub(
             lambda part: _part(known, key, part["name"], part["spec"] or "", marked), sentence[1]
         )
+    # Digits alone are of the value itself; anything else names a part.
     name, spec = ("text", form.strip()) if _SPEC.fullmatch(form.strip()) else (form.strip(), "")
     return _part(known, key, name, spec, marked)
 
@@ -127,6 +128,7 @@ def _part(
         suits = [".Nf", ".Ng"] if value.text.endswith("%") else [".Nf", ".Ng", ".Ne", ".N%"]
         if error and value.key.removeprefix(whole) in {"", ":estimate"}:
             suits.append("pm")
+    # Two things are asked for that may not suit: the standard error, and digits of a kind.
     for option in ("pm" if name == "pm" else "", spec and f".N{spec.lstrip('.0123456789')}"):
         if option and option not in suits:
             choice = ", ".join(("default", *suits, '"a sentence with {text}"'))
@@ -164,6 +166,7 @@ def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str, named: str
         is_lost = figure.exact and not numbers.rounded(figure.exact, place, _MODES[figure.rounding])
         if is_lost and figure.rounding != "down" and (figure.printed or place > finest):
             raise CitationError(f"{named}, of which this leaves 0; ask for more digits")
+    # All figures have the same last place and leave out the same power, as the report prints them.
     texts = [
         numbers.at(figure.exact.scaleb(-power), place - power, _MODES[figure.rounding]) for figure in figures
     ]

@@ -142,6 +142,7 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     parts = dict(zip(names, figures, strict=True))
     if error and len(figures) == 3:
         parts["error"] = error.figures[0]
+    # Rounding may be coarser than that of the report, but a number behind ± is the standard error alone.
     for number in listed:
         printed = shortened(plain[number.start : number.end])
         if plain[: number.start].rstrip(" ~").endswith("±"):

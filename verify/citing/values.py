@@ -99,6 +99,7 @@ Texts = dict[str, Text | str | int]
 def values_of(record: Evidence) -> Iterator[Value]:
     """Yield a record's values."""
     for key, anchor, subject, part, doubt in _keys(record):
+        # A check's key is its estimate with the interval; behind a colon stand its parts.
         for name, (text, figures) in texts_of(part or subject).items():
             # What says that something is wrong may be quoted of what is.
             says_so = name in {":verdict", ":judgement", ":cause", ":fix"}
@@ -155,6 +156,7 @@ def texts_of(named: Subject | Part) -> dict[str, Text]:
             given[":scale"] = _number(intended.value, numbers.exact(intended.value))
             given |= {":heads": named.heads, ":key-heads": named.key_heads, ":d-k": named.d_k}
             given[":sequences"] = named.sequences
+    # A count is its own exact figure; a word has none, and what is empty has no key.
     texts: dict[str, Text] = {}
     for name, text in given.items():
         if isinstance(text, int):
