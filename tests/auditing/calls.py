@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import verify
-from verify.auditing.files import FolderWriter
+from verify.auditing.record import FolderWriter
 from verify.auditing.recording import Call, Intended, Layer, Recording, in_memory
 from verify.evidence.audits import AuditRecord, Finding
 

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 import verify
 from tests.auditing.calls import only, write
-from verify.auditing.files import FolderWriter, load
+from verify.auditing.record import FolderWriter, load
 from verify.auditing.recording import Call, Intended, Layer, Recording, dtype_of
 from verify.errors import OutputError, RecordingError
 

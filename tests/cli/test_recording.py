@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tool import begin, finish
-from verify.auditing.files import load
+from verify.auditing.record import load
 
 pytest.importorskip("torch", reason="needs the extra [torch]")
 

@@ -18,10 +18,10 @@ import numpy as np
 from scipy import special
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.files import load
 from verify.auditing.formula import LEVEL, SCALE
 from verify.auditing.layers import NEAR, LayerRun
 from verify.auditing.masks import intended_mask as mask_of
+from verify.auditing.record import load
 from verify.auditing.recording import ARRAYS, LARGEST, Array, Call, Intended, Layer, Recording
 from verify.auditing.scales import ROUNDING, diagnose, scale_expression
 from verify.errors import RecordingError, SettingsError

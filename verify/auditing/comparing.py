@@ -22,8 +22,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from verify.auditing.audit import audit
-from verify.auditing.files import load
 from verify.auditing.formula import Formula, pooled
+from verify.auditing.record import load
 from verify.auditing.recording import (
     ARRAYS,
     Call,

@@ -15,7 +15,7 @@ import pytest
 
 import verify
 from tests.auditing.calls import deviation, only
-from verify.auditing.files import load
+from verify.auditing.record import load
 from verify.errors import OutputError, RecordingError, SettingsError
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")

@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary, WeakSet
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verify.auditing.files import FolderWriter
 from verify.auditing.pytorch.calls import DROPPED, is_plain, refuse_other
 from verify.auditing.pytorch.intentions import described
+from verify.auditing.record import FolderWriter
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import what_is_wrong
 
