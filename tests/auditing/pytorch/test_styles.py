@@ -143,7 +143,7 @@ def test_the_same_errors(wrong: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [("recorder.Modules", "place"), ("recorder.Recorder", "_keep"), ("watching", "attention_call")],
+    [("recorder.Modules", "place"), ("recorder.Recorder", "_keep"), ("calls", "split_mask")],
 )
 def test_an_error_of_the_recorder_is_a_note(owner: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The call goes on unrecorded, wherever in the recorder it is."""

@@ -38,14 +38,6 @@ class Caller(NamedTuple):
     line: int = 0
 
 
-class Place(NamedTuple):
-    """Where a call is made: its layer's name, the innermost module if any, and the tensor that was given."""
-
-    name: str
-    module: Any = None
-    given: Any = None
-
-
 def caller() -> Caller:
     """Return what makes the call that is being recorded."""
     # Every module is called by the same function of PyTorch, whose frame has the module as ``self``.
@@ -86,11 +78,11 @@ class Modules:
             name = path or title
             self._names.setdefault(module, name if name not in taken else f"{title}.{name}")
 
-    def place(self, at: Caller) -> Place:
-        """Return the place of a call that is being made."""
+    def place(self, at: Caller) -> tuple[str, Any, Any]:
+        """Return its layer's name, the innermost module if any, and what that was given, of a call."""
         if not isinstance(at.owner, torch.nn.Module):
             code = at.owner
-            return Place(f"{code.co_name} in {Path(code.co_filename).name}, line {at.line}")
+            return f"{code.co_name} in {Path(code.co_filename).name}, line {at.line}", None, None
         frame: FrameType | None = sys._getframe(1)
         frames = []
         while frame is not None:
@@ -106,7 +98,7 @@ class Modules:
             self.add_root(stack[-1])
         # Modules that the model has got since it began have no name.
         name = self._names.get(at.owner, type(at.owner).__name__)
-        return Place(name, at.owner, next(real, None))
+        return name, at.owner, next(real, None)
 
     def unseen(self) -> Iterator[str]:
         """Yield in words which modules ran as compiled code, or are called attention and made no call."""
@@ -203,15 +195,15 @@ class Recorder:
         self.has_seen_calls = True
         # The place is found outside the inner guard, so that its notes can name the layer.
         with self.unharmed("a call"), self._lock:
-            place = self.modules.place(at)
-            with self.unharmed(f"{place.name}: a call"):
+            name, module, given = self.modules.place(at)
+            with self.unharmed(f"{name}: a call"):
                 refuse_other(query, key)
-                layer = self._layer(place.name, query, key)
+                layer = self._layer(name, query, key)
                 left = self.max_sequences - layer.sequences[query.shape[-2] < key.shape[-2]]
                 if left > 0 and not self._is_full:
                     call = make()
-                    if self._keep(layer, replace(call, input=place.given) if self.inputs else call, left):
-                        layer.described = layer.described or described(place.module, backend, call.scale)
+                    if self._keep(layer, replace(call, input=given) if self.inputs else call, left):
+                        layer.described = layer.described or described(module, backend, call.scale)
                         dropped = (DROPPED,) if call.output is None else ()
                         layer.notes.update(dict.fromkeys((*dropped, *notes)))
                     return

@@ -106,40 +106,35 @@ def _query_and_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, 
     return (args[0] if args else kwargs.get("query")), kwargs.get("key")
 
 
-def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
-    """Attend, and record the call."""
-    recorder = _current()
-    if recorder is None:
-        return _attention(*args, **kwargs)
-    if _process.inside is not None:
-        output = _attention(*args, **kwargs)
-        _process.inside.append((args, kwargs, output))
-        return output
-    query, key = _query_and_key(args, kwargs)
-    at, kind = caller(), _kind_of(query, key)
-    output = _attention(*args, **kwargs)
-    if not recorder.is_closed(at, kind):
-        make = functools.partial(attention_call, args, kwargs, output)
-        recorder.see(at, kind, query, key, "scaled_dot_product_attention", make)
-    return output
+def _stand_in(original: Any, make: Callable[..., Call]) -> Callable[..., Any]:
+    """Return a function that attends and records; ``make`` returns the call of arguments and output."""
+
+    def attend(*args: Any, **kwargs: Any) -> Any:
+        recorder = _current()
+        if recorder is None:
+            return original(*args, **kwargs)
+        if (inside := _process.inside) is not None:
+            result = original(*args, **kwargs)
+            if original is _attention:
+                inside.append((args, kwargs, result))
+            return result
+        query, key = _query_and_key(args, kwargs)
+        at, kind = caller(), _kind_of(query, key)
+        # Flex attention compiles itself, which says nothing of the program.
+        before = compiled_graphs()
+        result = original(*args, **kwargs)
+        recorder.graphs += compiled_graphs() - before
+        if not recorder.is_closed(at, kind):
+            output = result[0] if isinstance(result, tuple) else result
+            see = functools.partial(make, args, kwargs, output)
+            recorder.see(at, kind, query, key, original.__name__, see)
+        return result
+
+    return attend
 
 
-def flex_attention(*args: Any, **kwargs: Any) -> Any:
-    """Attend with flex attention, and record the call where it is not compiled."""
-    recorder = _current()
-    if recorder is None or _process.inside is not None:
-        return _flex(*args, **kwargs)
-    query, key = _query_and_key(args, kwargs)
-    at, kind = caller(), _kind_of(query, key)
-    # It compiles itself, which says nothing of the program.
-    before = compiled_graphs()
-    result = _flex(*args, **kwargs)
-    recorder.graphs += compiled_graphs() - before
-    if not recorder.is_closed(at, kind):
-        output = result[0] if isinstance(result, tuple) else result
-        make = functools.partial(flex_call, output, *args, **kwargs)
-        recorder.see(at, kind, query, key, "flex_attention", make)
-    return result
+scaled_dot_product_attention = _stand_in(_attention, attention_call)
+flex_attention = _stand_in(_flex, lambda args, kwargs, output: flex_call(output, *args, **kwargs))
 
 
 def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
