@@ -112,7 +112,8 @@ def record(
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
         writer = None if out is None else FolderWriter(Path(out))
-        recorder = Recorder(max_sequences, max_bytes, writer, inputs=inputs)
+        write = None if writer is None else writer.add
+        recorder = Recorder(max_sequences, max_bytes, write, inputs=inputs)
         if model is not None:
             if not hasattr(model, "named_modules"):
                 raise SettingsError(f"model {str(model)[:60]!r}: is not a torch.nn.Module; give a module")
@@ -126,7 +127,11 @@ def record(
                 yield Recording(source, layers, left_out)
         finally:
             done = recorder.finish(source)
-            layers.extend(load(writer.folder).layers if writer and done.layers else done.layers)
+            if writer and done.layers:
+                writer.finish(done)
+                layers.extend(load(writer.folder).layers)
+            else:
+                layers.extend(done.layers)
             left_out.extend(done.left_out)
         if not layers:
             raise RecordingError(

@@ -21,7 +21,6 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from verify.auditing.pytorch.calls import DROPPED, is_plain, refuse_other
 from verify.auditing.pytorch.intentions import described
-from verify.auditing.record import FolderWriter
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import what_is_wrong
 
@@ -150,10 +149,15 @@ class Recorder:
     """
 
     def __init__(
-        self, max_sequences: int, max_bytes: int, writer: FolderWriter | None = None, *, inputs: bool = False
+        self,
+        max_sequences: int,
+        max_bytes: int,
+        write: Callable[[str, Call], None] | None = None,
+        *,
+        inputs: bool = False,
     ) -> None:
         self.max_sequences, self.max_bytes = max_sequences, max_bytes
-        self.writer, self.inputs = writer, inputs
+        self.write, self.inputs = write, inputs
         self.modules = Modules()
         self.has_seen_calls = False
         self.until_full = ExitStack()
@@ -240,16 +244,16 @@ class Recorder:
         # Caches are written to in place, and views change with what they are of.
         copies = {name: array.detach().clone().contiguous() for name, array in arrays.items()}
         call = replace(call, **copies)
-        if self.writer is None:
+        if self.write is None:
             layer.calls.append(call)
         else:
-            self.writer.add(layer.name, call)
+            self.write(layer.name, call)
         self._size += size
         layer.sequences[call.query.shape[2] < call.key.shape[2]] += min(sequences, left)
         return True
 
     def finish(self, source: str) -> Recording:
-        """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
+        """Return what was recorded, the layers without calls where these were written."""
         layers = []
         limit = f"{self.max_bytes} bytes" if self._is_full else f"{self.max_sequences} sequences"
         later = f"what came after the first {limit} was not recorded"
@@ -264,7 +268,4 @@ class Recorder:
             self.left_out["compiled functions ran; attention calls inside them are not seen"] += 1
         counts = self.left_out.items()
         left_out = tuple(f"{what} ({count} calls)" if count > 1 else what for what, count in counts)
-        recording = Recording(source, layers, left_out)
-        if self.writer is not None and layers:
-            self.writer.finish(recording)
-        return recording
+        return Recording(source, layers, left_out)
