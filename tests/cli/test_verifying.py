@@ -55,6 +55,18 @@ def test_what_cannot_be_written_is_reported_before_the_work(
     assert Path("file").read_text() == "as it was"
 
 
+def test_a_claim_file_that_is_refused_is_one_failing_case(tool: Tool, tmp_path: Path) -> None:
+    """For a CI system takes a job without a report for one that tested nothing."""
+    (tmp_path / "broken_law.py").write_text("CLAIM = 3\n", encoding="utf-8")
+    junit = tmp_path / "junit.xml"
+    own = ("--claims", tmp_path / "broken_law.py")
+    ended = tool("run", "--out", tmp_path / "out", "--junit", junit, *own)
+    assert ended.status == 2
+    text = junit.read_text("utf-8")
+    assert (text.count("<testcase"), text.count("<failure"), text.count("<skipped")) == (1, 1, 0)
+    assert "broken_law.py" in text.partition("<failure")[2]
+
+
 def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:
     """Standard output holds the verdicts and the files written, and nothing else."""
     junit, summary = tmp_path / "ci" / "junit.xml", tmp_path / "ci" / "summary.md"

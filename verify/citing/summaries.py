@@ -44,6 +44,11 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     return _xml(suites, record.run.elapsed_s)
 
 
+def refused_junit(message: str) -> bytes:
+    """Return the XML of a run that was refused: one failing case, whose message names what is at fault."""
+    return _xml([("sdpa-verify", "user", [("input", "failure", message)])], 0.0)
+
+
 def _asked(record: RunRecord) -> list[Statement]:
     """Return the statements that a run was asked for: of a run of few claims, those that these decide."""
     is_whole = not record.run.claims or record.run.own_sources or record.run.pack is not None
