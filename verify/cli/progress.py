@@ -52,7 +52,10 @@ def following() -> Iterator[Callbacks]:
             bar.update(task, total=len(claims))
 
         def on_progress(drawn: int, wanted: int) -> None:
-            bar.update(task, description=f"{drawn:.1e} of {wanted:.1e} random numbers")
+            # By what is known to be needed so far: samples that stay open grow.
+            left = (bar.tasks[task].elapsed or 0) * (wanted / drawn - 1) if drawn else 0
+            soon = f"about {left:.0f} s left, " if left else ""
+            bar.update(task, description=f"{soon}{drawn:.1e} of {wanted:.1e} random numbers")
 
         def on_finish(record: ClaimRecord) -> None:
             bar.advance(task)
