@@ -41,7 +41,7 @@ def test_wrong_formula_ends_with_1_and_measured_only_with_3(tool: Tool) -> None:
 
 
 MISTAKES = [
-    (["Var(q·k)", "--law", "laplac"], "--law laplac: no such law; did you mean 'laplace'?", []),
+    (["Var(q·k)", "--query-law", "laplac"], "--query-law laplac: no such law; did you mean 'laplace'?", []),
     (["Var(q·k)", "--dimensions", "0"], "--dimensions 0: give whole numbers from 1 to 10,000,000", []),
     (["Var(q·k)", "--dimensions", "4;16"], "--dimensions 4;16: give whole numbers with commas", []),
     (["E(H)", "--keys", "-2"], "--keys -2: give whole numbers from 1", []),

@@ -4,18 +4,20 @@ import warnings
 from typing import Any
 
 import pytest
-from sympy import Expr, sqrt
+from sympy import Expr, Rational, log, sqrt
 
 from verify.engine import questions
 from verify.engine.asking import Answer, ask
-from verify.engine.questions import LAWS, assumed, question
+from verify.engine.questions import LAWS, assumed, called, law_named, question
 from verify.errors import VerifyError
 from verify.evidence import Check, Proof, Verdict
 from verify.spec.claim import Claim
-from verify.symbolic.chains import Chain
+from verify.symbolic.bounds import at_least
+from verify.symbolic.chains import Chain, Line
 from verify.symbolic.checks import moments
 from verify.symbolic.grammar import QuestionError
-from verify.symbolic.vocabulary import NORMAL_LAW, STANDARD, UNIT, Var, d, n, score
+from verify.symbolic.vocabulary import NORMAL_LAW, STANDARD, UNIT, E, Softmax, Var, d, j, n, over_keys, score
+from verify.symbolic.vocabulary import squares
 
 SMALL: dict[str, Any] = {"dimensions": (4, 16), "tolerance": 0.05, "workers": 1}
 """Where the number of draws does not matter."""
@@ -61,7 +63,8 @@ def test_usual_question_is_answered_by_its_claim(variance: Answer) -> None:
 
 
 def test_answer_shows_itself_in_a_notebook(variance: Answer) -> None:
-    """A figure has the points on their curve."""
+    """A notebook gets its text, and a figure the points on their curve."""
+    assert "Derived for every d_k" in variance._repr_html_()
     axes = variance.evidence.plot()
     assert axes.get_legend_handles_labels()[1] == ["measured", "$d_k$"]
 
@@ -123,7 +126,7 @@ def test_results_do_not_depend_on_workers() -> None:
 DERIVED = [
     ("Var(q·k)", "laplace", d),
     ("Var(q·k)", "uniform(0, 1)", 7 * d / 144),
-    ("Var(q·k)", "exponential", d),
+    ("Var(q·k)", "exponential(1, 1)", 3 * d),
     ("kurtosis(q·k)", "normal", 3 + 6 / d),
     ("kurtosis(q·k)", "laplace", 3 + 33 / d),
     ("kurtosis(q·k)", "rademacher", 3 - 2 / d),
@@ -147,6 +150,27 @@ def test_formulas_are_derived_for_every_dimension(text: str, law: str, formula: 
     assert asked.derivation.problem == ""
 
 
+def test_bound_of_the_catalogue_answers_where_nothing_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that bounds the quantity answers where no equation does."""
+    weight = Softmax(score, j)
+    excess = E(over_keys((weight - 1 / n) ** 2))
+    line = Line(1 / n, "no sum of squares is less", at_least(excess), "≥")
+    bound = Claim(
+        id="squares-at-least",
+        title="The squared weights add up to at least one n-th",
+        statement="{main}.",
+        meaning="So it is.",
+        derive=lambda: Chain(E(squares(score)), line),
+    )
+    monkeypatch.setattr(questions, "catalogue", lambda: {bound.id: bound})
+    answer = ask("E(sum(p^2))", keys=(4,), **SMALL)
+    assert answer.claim == "squares-at-least"
+    assert answer.question.relation == "≥"
+    assert answer.formula == 1 / n
+    assert answer.verdict is Verdict.CONFIRMED
+    assert "Derived for every n: E[Σ_j p_j²] ≥ 1/n" in str(answer)
+
+
 def test_derivation_that_fails_is_shown_and_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line that fails is marked, and the last line says so."""
     wrong = Chain(Var(score)).then(2 * d, "every square has mean 2", moments(STANDARD))
@@ -164,7 +188,8 @@ def test_claim_answers_only_under_its_laws() -> None:
     general = question("Var(q·k)", law="uniform(0, 1)")
     assert general.claim is None
     assert general.formula == 7 * d / 144
-    assert question("Var(q·k)", law="laplace").claim is not None
+    assert question("Var(q·k)", query_law="laplace").claim is not None
+    assert question("Var(q·k)", query_law="normal(0, 2)", key_law="rademacher").formula == 4 * d
 
 
 def test_any_chain_of_a_claim_answers_where_its_conditions_hold() -> None:
@@ -174,9 +199,7 @@ def test_any_chain_of_a_claim_answers_where_its_conditions_hold() -> None:
     other = question("Var(q·k/(|q|*|k|))", law="laplace")
     assert other.formula is None
     assert other.sentences(str)[1] == "Claims that speak of it: query-key-normalisation."
-    bounded = question("E(H_scaled)")
-    assert bounded.formula is None
-    assert "attention-entropy" in bounded.sentences(str)[1]
+    assert question("E(H_scaled)").formula == log(n) - Rational(1, 2)
     assert question("E(1/|q|^2)", dimensions=(3,)).formula == 1 / (d - 2)
     assert question("E(1/|q|^2)", dimensions=(2, 3)).formula is None
 
@@ -189,19 +212,22 @@ def test_one_vector_alone_can_be_asked_about() -> None:
 
 
 def test_laws_are_read_as_they_are_called() -> None:
-    """Whatever its capitals and spaces; a law stands for no more moments than a derivation takes."""
-    assert question("Var(q·k)", law="Uniform(0,1)").components == "uniform(0, 1) components"
-    assert question("Var(q·k)", law="t(5)").components == "t(5) components"
-    assert assumed(LAWS["laplace"], 2) is UNIT
-    assert assumed(LAWS["normal"], 16) is NORMAL_LAW
+    """Every law is read by the name that it is printed with."""
+    for name in (*LAWS, "laplace(1, 3)", "uniform(-1, 1/2)", "t(5)", "exponential(1, 1)", "normal(0.5, 2)"):
+        assert law_named(called(law_named(name))) == law_named(name)
+    assert assumed(law_named("laplace"), 2) is UNIT
+    assert assumed(law_named("normal"), 16) is NORMAL_LAW
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"text": "Var(q·k)", "law": "gauss"}, "no such law"),
     ({"text": "Var(q·k)", "law": "normel"}, "did you mean 'normal'"),
-    ({"text": "Var(q·k)", "law": "t(2)"}, r"Student's from t\(3\) on"),
+    ({"text": "Var(q·k)", "law": "t(2)"}, "degrees of freedom, from 3 on"),
+    ({"text": "Var(q·k)", "law": "normal(0, x)"}, "mean and its deviation, above 0"),
+    ({"text": "Var(q·k)", "law": "normal(0, 0)"}, "deviation, above 0"),
+    ({"text": "Var(q·k)", "law": "uniform(1, 0)"}, "its ends in order"),
     ({"text": "kurtosis(q·k)", "law": "t(4)"}, "have no moment of order 4"),
-    ({"text": "E(q·k)", "law": "cauchy"}, "have no moment of order 1"),
+    ({"text": "E(q·k)", "key_law": "cauchy"}, "have no moment of order 1"),
     ({"text": "Var(q·k)", "dimensions": (4, 0)}, "whole numbers from 1"),
     ({"text": "Var(q·k)", "dimensions": ()}, "at least one number"),
     ({"text": "Var(q·k)", "keys": (4,)}, "depends on how many keys"),

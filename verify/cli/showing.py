@@ -164,7 +164,7 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
 _EXAMPLES = """\b
 Examples:
   sdpa-verify ask "Var(q·k)" --law "uniform(0, 1)"
-  sdpa-verify ask "kurtosis(q·k)" --law laplace --dimensions 4,64
+  sdpa-verify ask "kurtosis(q·k)" --query-law laplace --dimensions 4,64
   sdpa-verify ask "E(sum(p_scaled^2))" --keys 2,64
   sdpa-verify ask "Var(q·k)" --against "2*d_k" --out answer
 """
@@ -189,9 +189,12 @@ def _numbers(_context: click.Context, option: click.Parameter, text: str | None)
     "--law",
     default="normal",
     metavar="LAW",
-    help="The distribution of all components, with mean 0 and variance 1: normal, uniform, rademacher, "
-    "laplace, exponential, t(9) or cauchy; or uniform(0, 1).",
+    help="The distribution of all components: normal, uniform, rademacher, laplace, exponential, t(9) or "
+    "cauchy. It has mean 0 and variance 1, unless mean and standard deviation are given, as in normal(0, 2), "
+    "or the two ends, as in uniform(0, 1).",
 )
+@click.option("--query-law", metavar="LAW", help="The distribution of queries, if it differs.")
+@click.option("--key-law", metavar="LAW", help="The distribution of keys, if it differs.")
 @click.option(
     "--dimensions",
     metavar="N,N,...",

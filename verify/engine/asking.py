@@ -37,6 +37,7 @@ from verify.spec.comparisons import measurable, normalised, predicted
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.notation import in_line, plain
 from verify.symbolic.vocabulary import E, Var, d, n
+from verify.text.escapes import for_html
 from verify.text.latex import plain as unformatted
 from verify.text.numbers import beside, estimate
 
@@ -62,7 +63,7 @@ class Answer:
 
     @property
     def formula(self) -> Expr | None:
-        """The derived value of the quantity, for every size."""
+        """The derived value of the quantity, or its bound, for every size."""
         return self.question.formula
 
     @property
@@ -78,7 +79,7 @@ class Answer:
     @property
     def verdict(self) -> Verdict | None:
         """The outcome of the comparison, None where nothing was compared but two samples."""
-        return None if self.question.compared is None else self.evidence.verdict
+        return None if self.question.compared[0] is None else self.evidence.verdict
 
     @property
     def exit_status(self) -> int:
@@ -86,6 +87,9 @@ class Answer:
         if self.verdict in (Verdict.CONFIRMED, Verdict.APPROXIMATE):
             return 0
         return 1 if self.verdict is Verdict.REFUTED or self.question.derivation.problem else 3
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{for_html(self.text())}</pre>"
 
     def __repr__(self) -> str:
         return f"Answer({self.question.text!r}, formula={self.formula}, {self.verdict or 'measured only'})"
@@ -103,7 +107,7 @@ class Answer:
         if derivation.problem:
             return "\n\n".join([*blocks, folded(f"Undecided: {self.evidence.reason}.")])
         rows = [({str(size): at[size] for size in at}, self.evidence.check(_id(at))) for at in asked.places]
-        blocks.append(self._table("first sample" if asked.compared is None else "predicted", rows))
+        blocks.append(self._table("first sample" if asked.compared[0] is None else "predicted", rows))
         if fits := [({"fit": check.id}, check) for check in self.evidence.checks if check.method == "fit"]:
             blocks.append(self._table("expected", fits))
         level = (
@@ -122,13 +126,10 @@ class Answer:
         for at, check in rows:
             number = estimate(check.estimate, check.standard_error, check.interval)
             interval = number.interval.replace("\N{NO-BREAK SPACE}", " ")
-            texts = [
-                beside(check.prediction, check.standard_error),
-                number.alone,
-                number.error + number.times,
-            ]
+            predicted = check.relation.strip("=") + beside(check.prediction, check.standard_error)
+            texts = [predicted, number.alone, number.error + number.times, interval]
             verdict = "" if self.verdict is None else f"{_MARKS[check.verdict]} {check.verdict}"
-            lines.append([*map(str, at.values()), *texts, interval, verdict])
+            lines.append([*map(str, at.values()), *texts, verdict])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         # Numbers end at the right; intervals and verdicts begin at the left.
         sides = [">"] * (len(widths) - 2) + ["<"] * 2
@@ -140,6 +141,8 @@ def ask(
     text: str,
     *,
     law: str = "normal",
+    query_law: str | None = None,
+    key_law: str | None = None,
     dimensions: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     against: str | None = None,
@@ -153,8 +156,10 @@ def ask(
         text: The quantity, in the report's symbols: ``q·k``, ``p`` and ``p_scaled`` (the weight of any key,
             or in ``sum`` and ``max`` that of each), ``H`` (their entropy), ``d_k``, ``n``; in ``E``, ``Var``,
             ``Cov``, ``P``, ``median``, ``quantile``, ``kurtosis`` or ``skewness``.
-        law: The law of all components, with mean 0 and variance 1: ``normal``, ``uniform``, ``rademacher``,
-            ``laplace``, ``exponential``, ``t(9)``, ``cauchy``; or ``uniform(0, 1)``.
+        law: The law of all components: ``normal``, ``uniform(0, 1)``, ``t(9)``, …; without brackets with mean
+            0 and variance 1.
+        query_law: The law of the components of queries, if it is another.
+        key_law: The law of the components of keys, if it is another.
         dimensions: The values of d_k at which it is measured; 4, 16, 64 and 256 if none are given.
         keys: The numbers of keys; 16 if it depends on them and none are given.
         against: A formula in d_k and n that is decided in place of the derived formula.
@@ -165,17 +170,20 @@ def ask(
     Raises:
         VerifyError: an argument cannot be read or is impossible; a line says which, and how to correct it.
     """
-    asked = question(text, law=law, dimensions=dimensions, keys=keys, against=against)
+    asked = question(
+        text, law=law, query_law=query_law, key_law=key_law, dimensions=dimensions, keys=keys, against=against
+    )
     chosen = runner.settings(seed=seed, tolerance=tolerance)
-    says, known = f"${in_line(asked.equal_to(asked.compared))}$", asked.claim
-    is_measured = " is measured" if asked.compared is None else ""
+    (formula, relation), known = asked.compared, asked.claim
+    says = f"${in_line(asked.stated(formula, relation))}$"
+    is_measured = " is measured" if formula is None else ""
     sentences = asked.sentences(lambda x: f"${in_line(x)}$")
     meaning = [f"A question that was asked as: {asked.text.replace('$', '')}.", *sentences]
     with using(workers) as processes:
         first: list[Measured] = []
-        if asked.formula is None:
-            # Against a formula, one place is enough to see that what is averaged is finite.
-            places = asked.places if asked.compared is None else asked.places[-1:]
+        if asked.formula is None or relation != "=":
+            # One place is enough to see what is beyond a bound, and that what is averaged is finite.
+            places = asked.places if formula is None else asked.places[-1:]
             with threads_of(processes.count) as threads:
                 first = [_measured(asked, at, chosen, threads.map) for at in places]
         claim = Claim(
@@ -206,31 +214,38 @@ def _id(at: Mapping[Any, int]) -> str:
 def _items(asked: Question, first: Sequence[Measured], tolerance: float) -> Items:
     """Yield a check at each place, the line through them where there is one, and else a wrong version.
 
-    ``first`` are earlier samples, of every place, where there is no formula.
+    ``first`` are earlier samples: of every place where there is no formula.
     """
-    formula = asked.compared
+    formula, relation = asked.compared
+    side = {"=": "equals", "≤": "at_most", "≥": "at_least"}[relation]
     # The order of checks is that of the places, so that tables and figures have it, too.
     for place, at in enumerate(asked.places):
         value, within = formula, Within()
         if formula is None:
             value = Threshold(first[place].value)
             within = Within(3.0, because="what it is compared with was measured as well")
-        elif formula.subs(at).is_zero:
+        elif relation == "=" and formula.subs(at).is_zero:
             within = Within(scale=_spread(asked, at), of="the standard deviation")
-        check = checks.Check(_id(at), asked.quantity, at, equals=value, laws=asked.laws, tolerance=within)
+        given: dict[str, Any] = {side: value}
+        check = checks.Check(_id(at), asked.quantity, at, laws=asked.laws, tolerance=within, **given)
         if asked.against is not None and asked.formula not in (None, formula):
             # A claim may not contradict what it derives. That of a question may: the asker wants to know.
             check = replace(check, equals=replace(predicted(check), origin="computed"))
         yield check
-    if formula is None:
-        off = Threshold((1 + 12 * tolerance) * first[-1].value)
-        says = "it is larger by twelve times the tolerance"
-        yield Wrong("off", asked.quantity, asked.places[-1], laws=asked.laws, says=says, equals=off)
-    elif len(asked.dimensions) == 1 or len(asked.keys) < 2:
-        yield from _line(asked, formula)
+    if formula is None or relation != "=":
+        value, error = first[-1].value, first[-1].error
+        off, says = 12 * tolerance * value, "it is larger by twelve times the tolerance"
+        if relation != "=":
+            # A bound that a first sample shows to be false must come out refuted.
+            off = max(abs(value) / 2, 10 * error) * (-1 if relation == "≤" else 1)
+            says = "it keeps a bound that lies beyond what a first sample has"
+        given = {side: Threshold(value + off)}
+        yield Wrong("off", asked.quantity, asked.places[-1], laws=asked.laws, says=says, **given)
+    if formula is not None and (len(asked.dimensions) == 1 or len(asked.keys) < 2):
+        yield from _line(asked, formula, relation)
 
 
-def _line(asked: Question, formula: Expr) -> Items:
+def _line(asked: Question, formula: Expr, relation: str) -> Items:
     """Yield the figure over d_k or n, whichever varies, and the fits with coefficients that a formula has.
 
     Slope and intercept are those of a linear formula, the exponent that of a power.
@@ -240,7 +255,7 @@ def _line(asked: Question, formula: Expr) -> Items:
     quantity, curve = f"${in_line(asked.quantity)}$", {f"${in_line(law)}$": law}
     linear: Literal["", "y"] = "" if all(law.subs(at).is_positive for at in asked.places) else "y"
     yield Plot("answer", "d*", over, quantity, y=quantity, curves=curve, linear=linear)
-    if len(asked.places) == 1 or any(law.subs(at).is_zero for at in asked.places):
+    if relation != "=" or len(asked.places) == 1 or any(law.subs(at).is_zero for at in asked.places):
         return
     # A line has slope and intercept, a power times a number its exponent; a constant is both.
     is_linear = law.is_polynomial(over) and Poly(law, over).degree() <= 1

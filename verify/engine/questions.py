@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
@@ -45,18 +46,61 @@ Made = TypeVar("Made")
 DIMENSIONS, KEYS = (4, 16, 64, 256), (16,)
 """Where a question is measured by default."""
 
-LAWS = {
+_LARGEST = 10**7
+
+_NAMED = {
     "normal": laws.NORMAL,
     "uniform": laws.UNIFORM,
-    "uniform(0, 1)": laws.UNIT_INTERVAL,
     "rademacher": laws.RADEMACHER,
     "laplace": laws.LAPLACE,
     "exponential": laws.EXPONENTIAL,
     "cauchy": laws.CAUCHY,
 }
-"""Laws of components by name, beside Student's: of mean 0 and variance 1, but for uniform(0, 1)."""
+LAWS = (*_NAMED, "t(9)", "normal(0, 2)", "uniform(0, 1)")
+"""Examples of every way to write a law."""
 
-_LARGEST = 10**7
+_WRITTEN = re.compile(r"([a-z]+)\s*(?:\(([^()]*)\))?")
+_NUMBER = re.compile(r"\s*-?\d{1,12}(\.\d{1,12}|/[1-9]\d{0,11})?\s*")
+_MOST_DEGREES = 10**6
+
+
+def law_named(text: str, option: str = "--law") -> Distribution:
+    """Return a law that is written as ``uniform``, ``t(9)`` or ``normal(0, 2)``.
+
+    Without brackets it has mean 0 and variance 1. In brackets stand mean and standard deviation, of the
+    uniform law its two ends, of Student's law its degrees of freedom.
+
+    Raises:
+        SettingsError: there is none of this name, or its parameters do not fit; it names the ``option``.
+    """
+    written = _WRITTEN.fullmatch(text.strip().lower())
+    name, inside = written.groups() if written else (text, None)
+    if name not in (*_NAMED, "t"):
+        near = nearest(name, (*_NAMED, "t(9)"))
+        raise SettingsError(f"{option} {text}: no such law; {near} there are {', '.join(LAWS)}")
+    if inside is None and name != "t":
+        return _NAMED[name]
+    parts = (inside or "").split(",")
+    match name, [Fraction(part.strip()) for part in parts if _NUMBER.fullmatch(part)]:
+        case _, numbers if len(numbers) < len(parts):
+            pass
+        case "t", [degrees] if degrees.denominator == 1 and 3 <= degrees < _MOST_DEGREES:
+            return laws.student_t(int(degrees))
+        case "uniform", [low, high] if low < high:
+            return laws.UNIT_INTERVAL.moved(low, high - low)
+        case _, [mean, deviation] if deviation > 0 and name not in ("t", "uniform"):
+            return _NAMED[name].moved(mean, deviation)
+    wanted = {"t": "its degrees of freedom, from 3 on: t(9)", "uniform": "its ends in order: uniform(0, 1)"}
+    usual = f"its mean and its deviation, above 0: {name}(0, 2)"
+    raise SettingsError(f"{option} {text}: write in brackets {wanted.get(name, usual)}")
+
+
+def called(law: Distribution) -> str:
+    """Return the name of a law before "components": ``normal``, or ``uniform(0, 1)``."""
+    if law.base == "U(0,1)":
+        return f"uniform({law.loc}, {law.loc + law.scale})"
+    base = "exponential" if law.base == "centred exponential" else law.base
+    return base if law.loc == 0 and law.scale == 1 else f"{base}({law.loc}, {law.scale})"
 
 
 @dataclass(frozen=True)
@@ -72,8 +116,11 @@ class Question:
 
     @property
     def components(self) -> str:
-        """The law of the components, in words."""
-        return f"{_called(next(iter(self.laws.values())))} components"
+        """The laws of the components, in words."""
+        names = tuple(dict.fromkeys(map(called, self.laws.values())))
+        if len(names) == 1:
+            return f"{names[0]} components"
+        return f"{names[0]} components of queries and {names[1]} components of keys"
 
     @property
     def places(self) -> tuple[dict[Any, int], ...]:
@@ -88,14 +135,15 @@ class Question:
         Raises:
             SettingsError: it would be derived of laws with more moments than the question's have.
         """
-        quantity, near = normalised(self.quantity), dict[str, None]()
+        quantity, near, bounds = normalised(self.quantity), dict[str, None](), list[tuple[Chain, Claim]]()
         for claim in catalogue().values():
             for chain in claim.derived().chains:
                 start, end = normalised(chain.start), chain.end
-                is_formula = chain.relation == "=" and not end.free_symbols - {d, n}
-                is_same = is_formula and start == quantity and not end.has(E, Var, Quantile)
-                if is_same and _holds(chain, self.laws, self.places):
-                    return Derivation((chain,)), claim, ()
+                is_formula = not end.free_symbols - {d, n} and not end.has(E, Var, Quantile)
+                if start == quantity and is_formula and _holds(chain, self.laws, self.places):
+                    if chain.relation == "=":
+                        return Derivation((chain,)), claim, ()
+                    bounds += [(chain, claim)] * (chain.relation in "≤<≥>")
                 if start.has(quantity):
                     near[claim.id] = None
         try:
@@ -109,6 +157,9 @@ class Question:
                 f"{self.text} does not exist, or cannot be derived, for {self.components}: {missing}; "
                 "take a law with more moments"
             )
+        # An equation by moments says more than a bound of the catalogue, and that of its statement the most.
+        for chain, claim in sorted(bounds, key=lambda pair: bool(pair[0].name)):
+            return Derivation((chain,)), claim, ()
         why = "what is averaged is no polynomial of the components, so its mean does not follow from moments"
         return Derivation((), why), None, tuple(near)
 
@@ -129,7 +180,7 @@ class Question:
 
     @property
     def derivation(self) -> Derivation:
-        """Its derivation: by an equation of the catalogue, or by moments."""
+        """Its derivation: by an equation of the catalogue, by moments, or by a bound of the catalogue."""
         return self._derived[0]
 
     @property
@@ -139,17 +190,23 @@ class Question:
 
     @property
     def formula(self) -> Expr | None:
-        """The derived value of the quantity; None where nothing is derived."""
+        """The derived value of the quantity, or its bound; None where nothing is derived."""
         return self.derivation.end if self.derivation.main else None
 
     @property
-    def compared(self) -> Any:
-        """The formula that is decided: the asker's, or else the derived."""
-        return self.formula if self.against is None else self.against
+    def relation(self) -> str:
+        """How the quantity stands to its formula: ``=``, ``≤`` or ``≥``."""
+        relation = self.derivation.main.relation if self.derivation.main else "="
+        return {"<": "≤", ">": "≥"}.get(relation, relation)
 
-    def equal_to(self, formula: Any) -> Expr:
-        """Return the statement that the quantity equals a formula; itself without one."""
-        return self.quantity if formula is None else Related(self.quantity, Symbol("="), formula)
+    @property
+    def compared(self) -> tuple[Any, str]:
+        """The formula that is decided, the asker's or the derived, and how the quantity stands to it."""
+        return (self.formula, self.relation) if self.against is None else (self.against, "=")
+
+    def stated(self, formula: Any, relation: str) -> Expr:
+        """Return the statement that the quantity stands to a formula in a relation; itself without one."""
+        return self.quantity if formula is None else Related(self.quantity, Symbol(relation), formula)
 
     def sentences(self, written: Callable[[Any], str]) -> list[str]:
         """Return what is derived, the formula to be decided, and the claim that answers, in sentences."""
@@ -158,9 +215,9 @@ class Question:
             said.append(f"Claims that speak of it: {', '.join(near)}.")
         if self.formula is not None:
             sizes = " and ".join(written(size) for size in (d, n) if self.formula.has(size)) or "size"
-            said = [f"Derived for every {sizes}: {written(self.equal_to(self.formula))}"]
+            said = [f"Derived for every {sizes}: {written(self.stated(self.formula, self.relation))}"]
         if self.against is not None:
-            said.append(f"Formula to be decided: {written(self.equal_to(self.against))}")
+            said.append(f"Formula to be decided: {written(self.stated(self.against, '='))}")
         if self.claim:
             said.append(f"By the claim {self.claim.id}: {self.claim.title}.")
         return said
@@ -170,6 +227,8 @@ def question(
     text: str,
     *,
     law: str = "normal",
+    query_law: str | None = None,
+    key_law: str | None = None,
     dimensions: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     against: str | None = None,
@@ -180,11 +239,16 @@ def question(
         QuestionError: the expression or the formula cannot be read.
         SettingsError: a law or a size cannot be.
     """
-    # In the order in which a reader would correct them: the expression, the law, the sizes.
+    # In the order in which a reader would correct them: the expression, the laws, the sizes.
     quantity = parse(text)
     formula = None if against is None else parse_formula(against)
-    drawn = _law_named(law)
-    by_family = {family: drawn for family in (q, k) if family in families_of(quantity)}
+    given = {q: (query_law, "--query-law"), k: (key_law, "--key-law")}
+    by_family = {
+        family: law_named(law, "--law") if own is None else law_named(own, option)
+        for family, (own, option) in given.items()
+    }
+    # A law of what does not stand in the quantity would be that of nothing that is drawn.
+    by_family = {family: by_family[family] for family in by_family if family in families_of(quantity)}
     over_keys = quantity.has(n, *BINDERS) or (formula is not None and formula.has(n))
     if keys and not over_keys:
         raise SettingsError(
@@ -201,23 +265,6 @@ def question(
     return Question(text, quantity, by_family, tuple(places["--dimensions"]), many, formula)
 
 
-def _law_named(text: str) -> Distribution:
-    """Return the law of this name: one of `LAWS`, or Student's with degrees of freedom, ``t(9)``."""
-    name = re.sub(r"\s+", "", text).lower().replace(",", ", ")
-    student = re.fullmatch(r"t\((\d{1,6})\)", name)
-    if student and int(student[1]) >= 3:  # with fewer there is no variance
-        return laws.student_t(int(student[1]))
-    if name not in LAWS:
-        known = f"there are {', '.join(LAWS)}, and Student's from t(3) on"
-        raise SettingsError(f"--law {text}: no such law; {nearest(name, LAWS)} {known}".replace("  ", " "))
-    return LAWS[name]
-
-
-def _called(law: Distribution) -> str:
-    """Return the name of a law before "components"."""
-    return {known: name for name, known in LAWS.items()}.get(law, law.base)
-
-
 @lru_cache
 def assumed(law: Distribution, highest: int) -> Law:
     """Return a law as an assumption on components: its moments up to an order.
@@ -228,7 +275,7 @@ def assumed(law: Distribution, highest: int) -> Law:
         NotDerived: it has not so many moments.
     """
     if highest >= len(law.base_moments):
-        raise NotDerived(f"{_called(law)} components have no moment of order {len(law.base_moments)}")
+        raise NotDerived(f"{called(law)} components have no moment of order {len(law.base_moments)}")
     raw = tuple(map(Rational, law.moments(highest)))
     mean, variance = raw[1], raw[2] - raw[1] ** 2
     if highest == 2 and (mean, variance) == (0, 1):
@@ -236,7 +283,7 @@ def assumed(law: Distribution, highest: int) -> Law:
     if highest == laws.HIGHEST and law == laws.NORMAL:
         return NORMAL_LAW
     if highest > 4:
-        kind = f"Student's {law.base}" if law.base[:2] == "t(" else _called(law).partition("(")[0]
+        kind = f"Student's {law.base}" if law.base[:2] == "t(" else called(law).partition("(")[0]
         words = f"{kind} components of mean {mean} and variance {variance}"
         return Law(words, raw, whole=highest == laws.HIGHEST)
     parts = [f"mean {mean}", f"variance {variance}"]
