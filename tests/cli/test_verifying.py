@@ -12,6 +12,7 @@ from tests.report.records import CLAIMS, record
 from tests.tool import Tool
 from verify.errors import RenderError
 from verify.evidence import RunRecord
+from verify.evidence.load import load
 from verify.report import pdf, write
 from verify.report.write import Written
 
@@ -88,6 +89,27 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     chosen = {"seed": 5, "profile": "quick", "tolerance": 0.05}
     assert content["run"]["settings"] == {**chosen, "false_alarm": 1e-3, "power": 0.95}
     assert list(content["run"]["phases_s"]) == ["imports", "verification"]
+
+
+def test_results_of_other_claims_are_not_replaced(tool: Tool, tmp_path: Path) -> None:
+    """Before anything is computed: another folder or a word is asked for; more claims may take the place."""
+    results = tmp_path / "results.json"
+    results.write_text(record().to_json(), encoding="utf-8")
+    before = results.read_bytes()
+    given = ("score-variance", "--profile", "quick", "--workers", 1, "--out", tmp_path)
+    for command in ("run", "report"):
+        ended = tool(command, *given)
+        assert ended.status == 2
+        assert ended.complaint == (
+            f"{results}: has results of {CLAIMS[1].id} and {len(CLAIMS) - 2} more, which this run leaves "
+            "out; give another folder with --out, or --force to replace them"
+        )
+        assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+        assert results.read_bytes() == before
+    assert tool("run", *given, "--force").status == 0
+    assert [claim.id for claim in load(results).claims] == ["score-variance"]
+    assert tool("run", "softmax-identities", *given).status == 0
+    assert len(load(results).claims) == 2
 
 
 @pytest.mark.usefixtures("no_faces")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED:
 
 
 @contextmanager
-def following() -> Iterator[Callbacks]:
-    """Yield callbacks that show a run on standard error.
+def following(begin: Callable[[tuple[str, ...]], None] = lambda _claims: None) -> Iterator[Callbacks]:
+    """Yield callbacks that show a run on standard error; ``begin`` is called before it, with its claims.
 
     Where standard error is no terminal, each verdict is printed as soon as its claim is settled, where there
     are several with how many there are so far.
@@ -48,6 +48,7 @@ def following() -> Iterator[Callbacks]:
         names: list[str] = []
 
         def on_begin(claims: tuple[str, ...]) -> None:
+            begin(claims)
             names.extend(claims)
             bar.update(task, total=len(claims))
 

@@ -212,7 +212,8 @@ def _numbers(_context: click.Context, option: click.Parameter, text: str | None)
 @click.option("--against", metavar="FORMULA", help="Test a formula of your own, in d_k and n.")
 @workers_option
 @click.option("--out", type=PATH, metavar="DIR", help="Also write page, PDF and results to this folder.")
-def ask(question: str, out: Path | None, workers: int | None, **options: Any) -> int:
+@click.option("--force", is_flag=True, help="Replace results of other claims in DIR.")
+def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **options: Any) -> int:
     """Answer QUESTION, such as "Var(q·k)": derive a formula, measure it, and fit over the dimension.
 
     The symbols are those of the report. A score is q·k, q.k or score, over both lengths, |q| and |k|, it is
@@ -228,15 +229,19 @@ def ask(question: str, out: Path | None, workers: int | None, **options: Any) ->
     """
     from rich.console import Console
 
+    from verify.cli.verifying import refuse_loss
     from verify.executors.workers import using
     from verify.files.writing import check_writable
     from verify.symbolic.grammar import QuestionError
 
     try:
         with using(workers) as pool:
+            from verify.engine.asking import NAME
             from verify.engine.asking import ask as answer_to
 
             if out is not None:
+                if not force:
+                    refuse_loss(out / RUN.evidence, (NAME,), is_whole=False)
                 check_writable(out / RUN.evidence, out / RUN.page, out / RUN.sheet())
             # Only a terminal shows that work goes on.
             with Console(stderr=True).status("deriving and measuring"):

@@ -23,7 +23,7 @@ from verify.cli.console import (
     together,
     workers_option,
 )
-from verify.errors import ClaimError, SourcesError
+from verify.errors import ClaimError, OutputError, SourcesError
 from verify.files.names import EDITIONS, RUN
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ run_options = together(
         "claims that they need are verified. An empty file means no statements.",
     ),
     out_option("reports"),
+    click.option("--force", is_flag=True, help="Replace results in DIR even if they have other claims."),
 )
 """Which claims to verify and how well, the words of the report, and where to write."""
 
@@ -178,6 +179,7 @@ def _verified(
     cluster: str | None,
     store: Path | None,
     fresh: bool,
+    force: bool,
     **options: Any,
 ) -> RunRecord:
     """Run the verification with its progress on standard error and its verdicts on standard output.
@@ -195,7 +197,11 @@ def _verified(
     wanted: list[str | Path] = [*claims, *claim_files]
     own_sources = options["sources"] is not None
 
-    check_writable(*(out / file for file in files))
+    def try_folder(names: tuple[str, ...]) -> None:
+        if not force:
+            refuse_loss(out / RUN.evidence, names, is_whole=not wanted and not own_sources)
+        check_writable(*(out / file for file in files))
+
     if len(wanted) != 1 and cluster is None:
         # As copies of this process with all claims loaded, before there are other threads.
         catalogue()
@@ -203,7 +209,8 @@ def _verified(
     imports = round(time.perf_counter() - begun, 3)
     with (
         connected(cluster) as executor,
-        following() as callbacks,
+        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+        following(try_folder) as callbacks,
         # A cache that cannot be used is no reason to stop.
         warnings.catch_warnings(action="always", category=UserWarning),
     ):
@@ -216,6 +223,30 @@ def _verified(
     # A run does not know how long its libraries took, which `plan` wants of the reference.
     phases = {"imports": imports, **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+def refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> None:
+    """Refuse to replace results of claims that are not ``wanted``.
+
+    A run of the whole catalogue may do so, but for claims of the user's own.
+
+    Raises:
+        OutputError: they would be lost.
+    """
+    from verify.evidence import USER
+    from verify.evidence.load import claims_in
+
+    lost = [
+        name
+        for name, chapter in claims_in(results).items()
+        if name not in wanted and (chapter == USER or not is_whole)
+    ]
+    if lost:
+        which = lost[0] if len(lost) == 1 else f"{lost[0]} and {len(lost) - 1} more"
+        raise OutputError(
+            f"{results}: has results of {which}, which this run leaves out; give another folder "
+            "with --out, or --force to replace them"
+        )
 
 
 COMMANDS = (report, run, render, reproduce)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -161,6 +162,14 @@ def meant(name: str, known: Container[str]) -> str:
     said = set(name.lower().split())
     near = [repr(claim) for claim, words in called.items() if claim in known and said <= set(words)]
     return f"did you mean {' or '.join(near)}?" if 0 < len(near) <= _FEW else ""
+
+
+def claims_in(path: Path) -> dict[str, str]:
+    """Return the chapters of the claims in a results file, by their ids; none where it cannot be read."""
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        claims = json.loads(path.read_bytes())["claims"]
+        return {str(claim["id"]): str(claim["chapter"]) for claim in claims}
+    return {}
 
 
 _Table = TypeVar("_Table", Calibration, FalseClaims)
