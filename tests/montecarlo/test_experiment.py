@@ -50,17 +50,6 @@ def test_coefficients_are_those_of_polyfit(
     assert np.allclose(ours, theirs, rtol=1e-6, atol=1e-7)
 
 
-@examples(40)
-@given(floats(0.1, 10), floats(-2, 2))
-def test_a_power_law_has_its_exponent(factor: float, exponent: float) -> None:
-    """A power law c·xᵇ is a line on log-log axes with slope b."""
-    ones = points([factor * x**exponent for x in X], [0.01 * factor * x**exponent for x in X])
-    fit = WeightedFit("power", X, (1.0,) * len(X))
-    assert fit.measure("slope", ones, 0.01).value == pytest.approx(exponent, abs=1e-9)
-    assert fit.measure("constant", ones, 0.01).value == pytest.approx(math.log(factor), abs=1e-9)
-    assert fit.measure("misfit", ones, 0.01).interval[0] == 0
-
-
 def test_the_larger_of_two_errors_makes_the_interval() -> None:
     """The interval rests on the measured or the model's error, whichever is larger, with Student's t."""
     fit = WeightedFit("line", X, BY_SIZE)

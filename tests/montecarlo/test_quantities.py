@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -130,50 +131,6 @@ def test_means_of_one_output_count_once() -> None:
     np.testing.assert_allclose(estimand.at(at)[1], slopes)
 
 
-def test_quantities_of_a_setting_share_its_draws() -> None:
-    """One cell has an output for every mean that its quantities need, each once."""
-    quantities = {
-        "variance": Var(score),
-        "kurtosis": KURTOSIS,
-        "covariance": Cov(score_of(a, j) ** 2, score_of(b, j) ** 2),
-    }
-    cell, estimands = measurement("cell", quantities, NORMAL_SCORES, {d: 4}, tolerance=0.01)
-    assert len(cell.names) == 4
-    assert list(estimands) == list(quantities)
-
-
-SETTINGS: list[tuple[Any, Any, Any, Any]] = [
-    (Var(score), UNIT_SCORES, {d: 64}, {"d_k": 64, "query": "U(0,1)", "key": "U(0,1)", "block": "32×32"}),
-    (
-        E(squares(score)),
-        NORMAL_SCORES,
-        {n: 16, d: 4},
-        {"d_k": 4, "query": "normal", "key": "normal", "n": 16, "block": "12 queries, 16 keys"},
-    ),
-    (
-        E(squares(sigma * RAW)),
-        {s: NORMAL},
-        {n: 16, sigma: 0.5},
-        {"n": 16, "sigma": 0.5, "scores": "independent normal"},
-    ),
-    (
-        E(x[a, 1]),
-        {x: LAPLACE},
-        {d: 2, sp.Symbol("c"): 1 / sp.sqrt(2)},
-        {"d_k": 2, "x": "Laplace", "c": r"$\frac{\sqrt{2}}{2}$"},
-    ),
-]
-
-
-@pytest.mark.parametrize(("quantity", "laws", "at", "settings"), SETTINGS)
-def test_a_cell_records_its_setting(quantity: Any, laws: Any, at: Any, settings: Mapping[str, Any]) -> None:
-    """Dimension, laws, other values and the block's shape."""
-    cell, _ = measurement("cell", {"it": quantity}, laws, at, tolerance=0.01)
-    recorded = dict(cell.settings)
-    assert recorded.keys() == settings.keys()
-    assert {**recorded, "block": 0} == {**settings, "block": 0}
-
-
 def test_a_shape_may_differ_from_its_symbol() -> None:
     """A size that is a value and the length of an axis are two things; no block variance is derived then."""
     estimate = measured(E(score**2) / d, NORMAL_SCORES, {d: 1024}, shape={d: 16, m: 8, n: 8})
@@ -295,25 +252,16 @@ def test_a_program_s_columns_are_estimated_like_any_mean() -> None:
 def test_events_of_a_program_take_few_blocks() -> None:
     """A block in which a program says whether something happens is one event: any number of them will do."""
     quantity = E(Indicator(Column(halves, "q") + 1))
-    laws, shape = {q: NORMAL, k: NORMAL}, {m: 1, n: 1}
-    _, estimands = measurement("cell", {"it": quantity}, laws, {d: 2}, tolerance=0.01, shape=shape)
+    shape = {m: 1, n: 1}
+    _, estimands = measurement("cell", {"it": quantity}, NORMAL_SCORES, {d: 2}, tolerance=0.01, shape=shape)
     assert isinstance(estimands["it"], Bounded)
-    share = measured(quantity, laws, {d: 2}, shape=shape)
+    share = measured(quantity, NORMAL_SCORES, {d: 2}, shape=shape)
     assert share.interval[0] < stats.norm.cdf(1) < share.interval[1]
-
-
-def doubled(draws: Any, _: Any) -> dict[str, Any]:
-    """Twice a score."""
-    return {"it": 2 * draws["s"][:, 0, 0]}
-
-
-def halved(draws: Any, _: Any) -> dict[str, Any]:
-    """Half a score."""
-    return {"it": draws["s"][:, 0, 0] / 2}
 
 
 def test_two_programs_with_one_name_for_a_column_are_told_apart() -> None:
     """One of them would be measured in place of the other."""
-    both = {"one": E(Column(doubled, "it")), "other": E(Column(halved, "it"))}
-    with pytest.raises(ClaimError, match="it: two programs of one setting have a column of this name"):
-        measurement("both", both, {s: NORMAL}, {n: 2}, tolerance=0.1)
+    other = partial(halves)
+    both = {"one": E(Column(halves, "q")), "other": E(Column(other, "q"))}
+    with pytest.raises(ClaimError, match="q: two programs of one setting have a column of this name"):
+        measurement("both", both, NORMAL_SCORES, {d: 2}, tolerance=0.1)
