@@ -137,12 +137,6 @@ def test_something_else_is_refused() -> None:
         claim(experiment=yielding(item)).measured_by(claim().derived(), 0.05)
 
 
-def test_a_fact_is_a_number() -> None:
-    """Symbols that are left are named."""
-    with pytest.raises(ClaimError, match=r"^fact at-64: d_k is no number yet; give d_k a value"):
-        fact("at-64", "the variance", d)
-
-
 def test_checks_are_found_by_a_pattern_of_their_ids() -> None:
     """The pattern stands for whole ids, and one that finds nothing is an error."""
     assert FINDINGS.matching("variance-d*") == tuple(CHECKS.values())

@@ -45,6 +45,9 @@ MEANINGS: list[tuple[str, Any]] = [
     ("2 E(-p^2 n(n-1))", 2 * E(-(p**2) * n * (n - 1))),
     ("2^3^2 E(p)", 512 * E(p)),
     ("-E(p)^2", -(E(p) ** 2)),
+    # Numbers are exact, and e stands for nothing.
+    ("0.1 E(p) + 1e-3 E(p)", Rational(101, 1000) * E(p)),
+    ("E(e^-p)", E(exp(-p))),
 ]
 
 
@@ -102,7 +105,6 @@ MISTAKES = [
     ("E(score)/1e9992", 9, "a number is at most 1e300"),
     ("E(score", 1, "this bracket is not closed"),
     ("E(score) +", 10, "something is missing at the end"),
-    ("", 0, "something is missing at the end"),
     ("q·k", 0, "q·k is random, and stands outside a mean; write E(…) or Var(…) around it"),
     ("d_k + 1", 0, "nothing is averaged: write E(…) or Var(…)"),
     ("E(q·k, p)", 1, "E holds one expression, not 2"),
@@ -151,39 +153,13 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert meaning.has(E, Var) or refused.endswith("^")
 
 
-@pytest.mark.parametrize(
-    ("text", "formula"),
-    [
-        ("7*d_k/144", 7 * d / 144),
-        ("d", d),
-        ("√(2 d_k/π)", sqrt(2 * d / pi)),
-    ],
-)
-def test_formulas_have_sizes_only(text: str, formula: Expr) -> None:
-    """A formula to compare with is of d_k, n and numbers."""
-    assert parse_formula(text) == formula
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("x + 1", "a formula has d_k and n only, not x"),
-        ("E(q·k)", "a formula has d_k and n only, not E"),
-        ("|q|", r"a formula has d_k and n only, not \|q\|"),
-        ("d/0", "this divides by 0"),
-        ("sqrt(-2)", "a root of a negative number"),
-    ],
-)
-def test_formulas_with_other_symbols_are_refused(text: str, problem: str) -> None:
-    """A formula with what is random, or unknown, is refused in a line."""
-    with pytest.raises(QuestionError, match=problem.replace("?", r"\?").replace("·", ".")):
-        parse_formula(text)
-
-
-def test_numbers_are_exact() -> None:
-    """A decimal is the fraction it stands for, and e stands for nothing."""
-    assert parse("0.1 E(p) + 1e-3 E(p)") == Rational(101, 1000) * E(p)
-    assert parse("E(e^-p)") == E(exp(-p))
+def test_formulas_have_sizes_only() -> None:
+    """A formula to compare with is of d_k, n and numbers; with what is random, or unknown, it is refused."""
+    for text, formula in (("7*d_k/144", 7 * d / 144), ("d", d), ("√(2 d_k/π)", sqrt(2 * d / pi))):
+        assert parse_formula(text) == formula
+    for text, symbol in (("x + 1", "x"), ("E(q·k)", "E"), ("|q|", r"\|q\|")):
+        with pytest.raises(QuestionError, match=f"a formula has d_k and n only, not {symbol}"):
+            parse_formula(text)
 
 
 def test_a_list_is_for_softmax_and_products() -> None:
