@@ -4,7 +4,7 @@ import ast
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,7 +20,6 @@ from verify.engine.catalogue import in_memory
 from verify.engine.statements import read_sources
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
-from verify.montecarlo.experiment import Experiment
 from verify.proofs.statement import recorded
 from verify.report.drawings import SMALL, draw_figures
 from verify.report.formulas import Formulas
@@ -216,24 +215,6 @@ def test_a_failed_derivation_ends_its_claim() -> None:
                 assert evidence == ()
             assert "the derivation failed" in record.reason
             assert f", line {failing}: " in record.derivation.reason
-
-
-@EACH_KIND
-def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
-    """A wrong version that cannot be refuted shows that the measurement could not decide."""
-    claim = CATALOGUE[name]
-
-    class WithTrueControl(type(claim)):  # type: ignore[misc]  # a class of the claim's own kind
-        def measured_by(self, derivation: Any, tolerance: float) -> Experiment:
-            right = claim.measured_by(derivation, tolerance)
-            true = replace(right.checks[0], id="in-fact-true")
-            control = replace(right.controls[0], what="a true version", comparison=true, truth=None)
-            return Experiment(right.checks, (*right.controls, control))
-
-    planted = WithTrueControl(**{part.name: getattr(claim, part.name) for part in fields(claim)})
-    (record,) = run_of(planted).claims
-    assert record.verdict is Verdict.UNDECIDED
-    assert record.reason == "negative control not rejected: in-fact-true"
 
 
 def test_what_serves_one_chapter_lies_beside_its_claims() -> None:

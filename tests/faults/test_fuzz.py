@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from tests.report.records import record
-from tests.tool import EXAMPLE, ROOT, Ended, example_claim
+from tests.tool import EXAMPLE, ROOT, Ended, Tool, example_claim
 from verify.auditing.audit import audit
 from verify.citing.values import values_of
 from verify.engine.catalogue import read
@@ -49,9 +49,6 @@ QUESTIONS = [
     ("quantile(q·k, 0.95)", "1e-3"),
     ("2^3^2 E(q_i^4) + E(log(sum(exp(q·k))))", "(n - 1)/n^2"),
 ]
-
-
-Tool = Callable[..., Ended]
 
 
 def wrong(answer: Ended) -> str:
@@ -180,32 +177,24 @@ KINDS = {
 }
 
 
-@contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """End what takes more of the processor's time than this."""
-
-    def stop(*_: object) -> None:
-        pytest.fail(f"more than {seconds:g} s")
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
 @pytest.fixture
 def answer_to(tmp_path: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], Ended]:
     """Return a function that returns the tool's answer to an input of a kind, which must come in time."""
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"more than {LIMIT_S:g} s")
 
     def answer(name: str, content: bytes) -> Ended:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         path = tmp_path / KINDS[name].name
         path.write_bytes(content)
-        with limited(LIMIT_S):
+        before = signal.signal(signal.SIGVTALRM, stop)
+        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+        try:
             return KINDS[name].answer(path, tool)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
 
     return answer
 

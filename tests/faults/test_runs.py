@@ -71,20 +71,15 @@ WORLDS: tuple[tuple[int, dict[str, str]], ...] = (
 )
 
 
-def evidence(results: Path) -> dict[str, Any]:
-    """Return a results file's content without what may differ."""
-    content: dict[str, Any] = json.loads(results.read_text(encoding="utf-8"))
-    content["run"] = {key: value for key, value in content["run"].items() if key not in UNLIKE}
-    return {key: value for key, value in content.items() if key != "seal"}
-
-
 def made_in(world: Mapping[str, str], workers: int, claim: Path, out: Path) -> dict[str, Any]:
-    """Return the evidence of a run of three claims in a world."""
+    """Return the content of the results of three claims in a world, without what may differ."""
     claims = ("doubled-keys", "over-scaling", "worked-dot-products")
     options = ("--claims", claim, "--profile", "quick", "--workers", workers, "--out", out)
     ended = finish(begin("run", *claims, *options, environment=world))
     assert ended.status == 0, ended.err
-    return evidence(out / "results.json")
+    content: dict[str, Any] = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    content["run"] = {key: value for key, value in content["run"].items() if key not in UNLIKE}
+    return {key: value for key, value in content.items() if key != "seal"}
 
 
 @pytest.mark.slow

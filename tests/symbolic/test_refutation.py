@@ -15,9 +15,9 @@ from verify.symbolic.calculus import expected
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.checks import algebra, substitute
 from verify.symbolic.notation import latex, plain
-from verify.symbolic.refutation import Counterexample, _tried_as, refute
+from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E
-from verify.symbolic.vocabulary import Entropy, Family, Indicator, Largest, Law, LogSumExp, Named, Quantile
+from verify.symbolic.vocabulary import Family, Indicator, Largest, Law, LogSumExp, Named, Quantile
 from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, n, normal, over_components
 from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, squares
 
@@ -228,15 +228,6 @@ def test_what_a_rule_does_not_see_refutes_nothing() -> None:
     for spread in (2, 5, 10):
         refute(E(exp(spread * over_keys(s[a, j]))), "=", exp(n * S(spread) ** 2 / 2), NORMAL_ROWS)
         refute(E(exp(LogSumExp(spread * s[a, j], j))), "=", n * exp(S(spread) ** 2 / 2), NORMAL_ROWS)
-
-
-def test_the_same_line_is_tried_alike() -> None:
-    """Nothing depends on what was tried before."""
-    tried = line(E(Entropy(spread, j)), "≥", log(n) - sigma**2, NORMAL_ROWS)
-    words = refute(*tried)
-    refute(*MISTAKES["given the query"][1])
-    _tried_as.cache_clear()
-    assert refute(*tried) == words
 
 
 def test_a_named_expression_is_printed_by_its_name_and_is_what_it_stands_for() -> None:
