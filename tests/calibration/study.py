@@ -210,25 +210,20 @@ def _planned_cell(law: Distribution, dimension: int, tolerance: float, name: str
     return cell, estimands["variance"]
 
 
-def _experiment(tolerance: float, predicted: float = 1.0) -> Experiment:
-    """Return true checks (or, for ``predicted`` ≠ 1, wrong ones) in three dimensions."""
-    checks = []
-    for d in (1, 4, 16):
-        cell, estimand = _planned_cell(NORMAL, d, tolerance, f"d{d}")
-        expected = Prediction(predicted * d, "v")
-        checks.append(Quantity(f"variance-d{d}", "Var", cell, estimand, expected, Tolerance()))
-    return Experiment(tuple(checks), ())
-
-
 def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return checks, false alarms, decisions as planned, and missed refutations over a range of seeds."""
     first, last = job
     rate, tolerance, power = 0.5, 0.05, 0.9
     checks = alarms = decided = missed = 0
+    cells = {d: _planned_cell(NORMAL, d, tolerance, f"d{d}") for d in (1, 4, 16)}
     for seed in range(first, last):
         settings = Settings(seed=seed, profile="quick", tolerance=tolerance, false_alarm=rate, power=power)
         for predicted in (1.0, 1 + 2 * tolerance):
-            made = _experiment(tolerance, predicted)
+            true_or_wrong = (
+                Quantity(f"variance-d{d}", "Var", *planned, Prediction(predicted * d, "v"), Tolerance())
+                for d, planned in cells.items()
+            )
+            made = Experiment(tuple(true_or_wrong), ())
             findings, _ = drawn_by(
                 CellSampler("calibration", seed), measure(made, "calibration", settings, ErrorBudget(rate))
             )

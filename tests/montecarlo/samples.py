@@ -40,11 +40,10 @@ def score_variance(
     return cell, estimands["variance"]
 
 
-def component(name: str, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
-    """Return the estimand of one output's mean times ``factor``."""
-    return Smooth(
-        factor * Symbol(name), ((Symbol(name), name),), positive=False, block_variance=block_variance
-    )
+def component(name: str, block_variance: float | None = None) -> Smooth:
+    """Return the estimand of one output's mean."""
+    symbol = Symbol(name)
+    return Smooth(symbol, ((symbol, name),), positive=False, block_variance=block_variance)
 
 
 def sample_of(values: Array, scores: int = 1, names: tuple[str, ...] = NAMES) -> Sample:

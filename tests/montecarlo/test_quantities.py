@@ -221,7 +221,6 @@ def test_intervals_are_relative_where_a_quantity_is_visibly_positive(quantity: A
 
 WRONG: list[tuple[Any, Any, Any, str]] = [
     (Var(score), NORMAL_SCORES, {}, "give d_k a value"),
-    (E(squares(score)), NORMAL_SCORES, {d: 4}, "give n a value"),
     (sigma * E(score), NORMAL_SCORES, {d: 4}, "no value is given for sigma"),
     (E(score * E(score)), NORMAL_SCORES, {d: 4}, "a mean inside of a mean"),
     (Quantile(Indicator(score - 40), HALF), NORMAL_SCORES, {d: 4}, "has no density at its quantile"),
@@ -239,14 +238,6 @@ def test_a_mistake_is_one_line(quantity: Any, laws: Any, at: Any, problem: str) 
 def halves(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:  # noqa: ARG001
     """Return the first components of all queries and of all keys."""
     return {name: draws[name][..., 0] for name in "qk"}
-
-
-def test_a_program_s_columns_are_estimated_like_any_mean() -> None:
-    """A ratio of means of a program's columns has the delta method's interval."""
-    first, second = (Column(halves, name) for name in "qk")
-    quantity = E(first**2) / E(second**2)
-    estimate = measured(quantity, {q: NORMAL, k: UNIFORM}, {d: 2}, shape={m: 8, n: 8})
-    assert estimate.interval[0] < 1 < estimate.interval[1]
 
 
 def test_events_of_a_program_take_few_blocks() -> None:

@@ -13,9 +13,6 @@ from verify.spec import Check, Derivation, LargestGap, d, k, q
 from verify.spec.experiment import experiment_of
 from verify.spec.comparisons import value_of
 from verify.spec.score_law import BELOW, DENSITY, SHARE, below, distribution, x, z
-from verify.symbolic.chains import Chain, Line
-from verify.symbolic.checks import cited
-from verify.symbolic.vocabulary import NORMAL_COMPONENTS
 
 POINTS = (-3.0, -0.5, 0.0, 1.0, 2.0)
 
@@ -58,10 +55,3 @@ def test_the_law_of_a_chain_is_derived_and_another_is_not() -> None:
     checks = (Check("right", gap(3), {d: 3}, equals=0), Check("wrong", gap(4), {d: 3}, equals=0))
     right, wrong = experiment_of(checks, Derivation.of(distribution()), 0.01).checks
     assert [right.prediction.origin, wrong.prediction.origin] == ["derived", "computed"]
-
-
-def test_a_wrong_law_is_refuted() -> None:
-    """The chain with d + 1 in place of d fails in its second line."""
-    chain = distribution()
-    line = Line(BELOW.subs(d, d + 1), "wrong", cited("chi-square", laws=NORMAL_COMPONENTS))
-    assert Derivation.of(Chain(chain.start, chain.lines[0], line)).problem

@@ -1,5 +1,6 @@
 """Densities put in, those of laws without moments too: sizes, events, and what is refused or refuted."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,15 @@ def density(of: Any) -> Any:
     return 1 / (pi * (1 + of**2))
 
 
-def quantile(share: Any) -> Any:
-    """Return the number below which a share of Cauchy numbers lies."""
-    return np.tan(np.pi * (share - 0.5))
-
-
 def bell(of: Any, centre: int = 0, deviation: int = 1) -> Any:
     """Return a normal density."""
     return exp(-((of - centre) ** 2) / (2 * deviation**2)) / sqrt(2 * pi * deviation**2)
 
 
-CAUCHY_LAW = Law("standard Cauchy components", (S.One,), True, density, quantile)
+CAUCHY_LAW = Law(
+    "standard Cauchy components", (S.One,), True, density, lambda share: np.tan(np.pi * (share - 0.5))
+)
 LAWS = {q: CAUCHY_LAW, k: CAUCHY_LAW}
-SHARE = E(Indicator(y - q[a, i]))
-BELOW = Chain(SHARE, Line(Integral(density(w), (w, -oo, y)), "its density", by_density({q[a, i]: w}, LAWS)))
 
 
 def problem(before: Any, after: Any, check: Any) -> str:
@@ -76,11 +72,12 @@ def test_nothing_follows_from_moments_that_there_are_not() -> None:
 
 def test_a_check_draws_from_the_law_of_its_chain() -> None:
     """Not from another one, which has the moments that the chain assumes: none."""
-    check = Check("below", SHARE, {d: 1, y: 1}, equals=BELOW.end, laws={q: CAUCHY})
-    assert bound_to(experiment_of([check], Derivation.of(BELOW), 0.05)) == ("below",)
-    other = Check("below", SHARE, {d: 1, y: 1}, equals=BELOW.end)
+    share, by_its_density = E(Indicator(y - q[a, i])), by_density({q[a, i]: w}, LAWS)
+    chain = Chain(share).then(Integral(density(w), (w, -oo, y)), "its density", by_its_density)
+    check = Check("below", share, {d: 1, y: 1}, equals=chain.end, laws={q: CAUCHY})
+    assert bound_to(experiment_of([check], Derivation.of(chain), 0.05)) == ("below",)
     with pytest.raises(ClaimError, match="assumes standard Cauchy components for q, and normal is drawn"):
-        experiment_of([other], Derivation.of(BELOW), 0.05)
+        experiment_of([replace(check, laws={})], Derivation.of(chain), 0.05)
 
 
 def test_densities_are_put_in_for_normal_components_alone() -> None:
