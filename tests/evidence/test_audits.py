@@ -1,65 +1,11 @@
-"""Audits on record: they come back as they were written, and what is said of them in lines by cause."""
+"""Audits on record: what they come to, and what is said of them in lines by cause."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
 
 from tests.auditing.records import bad, good
-from tests.evidence.test_load import refused
-from tests.report.records import record
-from verify.errors import VerifyError
 from verify.evidence.audits import AuditRecord, Judgement, summary_lines, together
-from verify.evidence.load import json_schema, load, load_audit, load_either
-
-SMALL = bad(2, 2)
-
-
-def changed() -> str:
-    """Return the JSON text of the small audit with a number of its first finding changed."""
-    content = json.loads(SMALL.to_json())
-    content["layers"][0]["findings"][0]["sequences"] = 1
-    return json.dumps(content)
-
-
-@pytest.mark.parametrize("audit", [good(), bad(), good(1, 1)], ids=["good", "bad", "one head"])
-def test_what_was_written_comes_back(tmp_path: Path, audit: AuditRecord) -> None:
-    """By the loader for audits, and by the one that looks what a file is."""
-    path = tmp_path / "audit.json"
-    path.write_text(audit.to_json(), encoding="utf-8")
-    assert load_audit(path) == audit == load_either(path)
-    jsonschema.Draft202012Validator(json_schema(AuditRecord)).validate(json.loads(audit.to_json()))
-
-
-DAMAGES = [
-    pytest.param(
-        SMALL.to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify audit`", id="cut"
-    ),
-    pytest.param(record().to_json(), r'has no "audit_schema"; give the audit.json', id="results"),
-    pytest.param(
-        '{"audit_schema": 9}', r"audit_schema 9, this version reads audit_schema 3; inst", id="newer"
-    ),
-    pytest.param(changed(), r"changed since it was written", id="changed"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), DAMAGES)
-def test_damage_is_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """Of every kind, with the place and the fix."""
-    refused(load_audit, tmp_path / "audit.json", text, message)
-
-
-def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
-    """A folder, a missing file, and an audit where results are wanted."""
-    audit = tmp_path / "audit.json"
-    audit.write_text(SMALL.to_json(), encoding="utf-8")
-    for path in (tmp_path, tmp_path / "none.json"):
-        with pytest.raises(VerifyError, match=r"cannot be read .*; give the audit.json"):
-            load_audit(path)
-    with pytest.raises(VerifyError, match=r'has no "schema"; give the results.json'):
-        load(audit)
 
 
 def test_the_worst_finding_that_decides_gives_exit_status_and_verdict() -> None:

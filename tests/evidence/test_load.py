@@ -1,4 +1,4 @@
-"""Reading results.json: what a run wrote comes back, and every damage is reported in one line."""
+"""Reading results.json and audit.json: what was written comes back, each damage is reported in one line."""
 
 import json
 from collections.abc import Callable
@@ -10,80 +10,86 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.auditing.records import bad
+from tests.auditing.records import bad, good
 from tests.report.records import PAIRWISE, record
 from tests.strategies import examples
 from verify.errors import VerifyError
 from verify.evidence import RunRecord
-from verify.evidence.load import json_schema, load
+from verify.evidence.audits import AuditRecord
+from verify.evidence.load import json_schema, load, load_audit, load_either
 
-SMALL = record(PAIRWISE, statements=())
+SMALL, AUDIT = record(PAIRWISE, statements=()), bad(2, 2)
 
 
-@pytest.mark.parametrize("made", [record(), SMALL])
-def test_what_was_written_comes_back(tmp_path: Path, made: RunRecord) -> None:
-    """And is valid under the published JSON Schema, by an independent validator."""
-    path = tmp_path / "results.json"
+@pytest.mark.parametrize("made", [record(), SMALL, good(), bad(), good(1, 1)])
+def test_what_was_written_comes_back(tmp_path: Path, made: RunRecord | AuditRecord) -> None:
+    """By the loader for its kind, and by the one that looks what a file is.
+
+    It is valid under the published JSON Schema, by an independent validator.
+    """
+    path = tmp_path / "written.json"
     path.write_text(made.to_json(), encoding="utf-8")
-    assert load(path) == made
-    jsonschema.Draft202012Validator(json_schema()).validate(json.loads(made.to_json()))
-
-
-@pytest.mark.parametrize(
-    ("record", "key", "version"), [(SMALL, "claims", "schema"), (bad(2, 2), "layers", "audit_schema")]
-)
-def test_the_schema_is_a_schema_and_refuses_mistakes(record: Any, key: str, version: str) -> None:
-    """It is valid itself, and finds a missing key, an unknown key, a wrong type and another version."""
-    schema = json_schema(type(record))
+    read = load if isinstance(made, RunRecord) else load_audit
+    assert read(path) == made == load_either(path)
+    schema = json_schema(type(made))
     jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    good = json.loads(record.to_json())
-    assert validator.is_valid(good)
-    for mistake in (
-        {name: value for name, value in good.items() if name != key},
-        {**good, "more": 1},
-        {**good, "tool": "sdpa-verify"},
-        {**good, version: 2 * good[version]},
-    ):
-        assert not validator.is_valid(mistake)
+    jsonschema.Draft202012Validator(schema).validate(json.loads(made.to_json()))
 
 
-def edited(edit: Callable[[dict[str, Any]], object]) -> str:
-    """Return the JSON text of the small record after an edit."""
-    content = json.loads(SMALL.to_json())
+def edited(edit: Callable[[dict[str, Any]], object], made: RunRecord | AuditRecord = SMALL) -> str:
+    """Return the JSON text of a record after an edit."""
+    content = json.loads(made.to_json())
     edit(content)
     return json.dumps(content)
 
 
-DAMAGES = [
-    pytest.param("", r"line 1: not complete JSON .*; run `sdpa-verify run`", id="empty"),
-    pytest.param("[1, 2]", r'has no "schema"; give the results.json', id="a-list"),
-    pytest.param('{"schema": 5}', r"schema 5, this version reads schema 6; install", id="older-schema"),
-    pytest.param('{"schema": 6}', r"tool: Field required; run", id="nothing-else"),
-    pytest.param("[" * 100_000, r'has no "schema"; give the results.json', id="nested-too-deep"),
-    pytest.param('{"schema": ' + "9" * 5000 + "}", r'has no "schema"; give', id="number-too-long"),
-    pytest.param(edited(lambda c: c["claims"][0].pop("title")), r"claims\.0\.title: Field", id="missing"),
-    pytest.param(edited(lambda c: c["run"].update(more=1)), r"run\.more: Extra inputs", id="unknown"),
-    pytest.param(edited(lambda c: c["run"].update(elapsed_s="long")), r"run\.elapsed_s: Input", id="type"),
-    pytest.param(edited(lambda c: c["run"].update(elapsed_s=float("nan"))), r"finite number", id="nan"),
-    pytest.param(edited(lambda c: c["claims"][0].update(id="A b")), r"claims\.0\.id: String", id="no-slug"),
-    pytest.param(
-        edited(lambda c: c["run"].update(created="yesterday")), r"run\.created: .*isoformat", id="no-time"
+DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {
+    "empty": (load, "", r"line 1: not complete JSON .*; run `sdpa-verify run`"),
+    "a-list": (load, "[1, 2]", r'has no "schema"; give the results.json'),
+    "older-schema": (load, '{"schema": 5}', r"schema 5, this version reads schema 6; install"),
+    "nested-too-deep": (load, "[" * 100_000, r'has no "schema"; give the results.json'),
+    "number-too-long": (load, '{"schema": ' + "9" * 5000 + "}", r'has no "schema"; give'),
+    "missing": (
+        load,
+        edited(lambda c: c["claims"][0].pop("title")),
+        r"\.title: Field required; run",
     ),
-    pytest.param(
+    "unknown": (load, edited(lambda c: c["run"].update(more=1)), r"run\.more: Extra inputs"),
+    "nan": (load, edited(lambda c: c["run"].update(elapsed_s=float("nan"))), r"finite number"),
+    "no-slug": (load, edited(lambda c: c["claims"][0].update(id="A b")), r"claims\.0\.id: String"),
+    "no-time": (load, edited(lambda c: c["run"].update(created="yesterday")), r"run\.created: .*isoformat"),
+    "half": (
+        load,
         edited(lambda c: c["claims"][0].update(title="\ud800")),
         r"holds the control character .ud800; remove it; run",
-        id="half",
     ),
-    pytest.param(
-        edited(lambda c: c["run"]["settings"].update(seed=7)), r"changed since it was written; run", id="seed"
+    "seed": (
+        load,
+        edited(lambda c: c["run"]["settings"].update(seed=7)),
+        r"changed since it was written; run",
     ),
-    pytest.param(edited(lambda c: c.pop("seal")), r"changed since it was written; run", id="no-seal"),
-]
+    "no-seal": (load, edited(lambda c: c.pop("seal")), r"changed since it was written; run"),
+    "an-audit": (load, AUDIT.to_json(), r'has no "schema"; give the results.json'),
+    "cut-audit": (
+        load_audit,
+        AUDIT.to_json()[:-200],
+        r"line \d+: not complete JSON .*; run `sdpa-verify audit`",
+    ),
+    "results": (load_audit, SMALL.to_json(), r'has no "audit_schema"; give the audit.json'),
+    "newer-audit": (load_audit, '{"audit_schema": 9}', r"9, this version reads audit_schema 3; inst"),
+    "changed-audit": (
+        load_audit,
+        edited(lambda c: c["layers"][0]["findings"][0].update(sequences=1), AUDIT),
+        r"changed since it was written",
+    ),
+}
 
 
-def refused(read: Callable[[Path], object], path: Path, text: str, message: str) -> None:
-    """Check that a text is no record: one line starts with the path, and names the place and the fix."""
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_reported_in_one_line(tmp_path: Path, name: str) -> None:
+    """Of every kind; it starts with the path, and names the place and the fix."""
+    read, text, message = DAMAGES[name]
+    path = tmp_path / "damaged.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(VerifyError, match=message) as caught:
         read(path)
@@ -91,20 +97,6 @@ def refused(read: Callable[[Path], object], path: Path, text: str, message: str)
     assert said.startswith(f"{path}: ")
     assert "\n" not in said
     assert ";" in said
-
-
-@pytest.mark.parametrize(("text", "message"), DAMAGES)
-def test_damage_is_reported_in_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """Of every kind, with the place and the fix."""
-    refused(load, tmp_path / "results.json", text, message)
-
-
-def test_a_binary_file(tmp_path: Path) -> None:
-    """A PDF given by mistake is no text file."""
-    path = tmp_path / "report.pdf"
-    path.write_bytes(b"%PDF-1.7\n\xe2\xe3\xcf\xd3")
-    with pytest.raises(VerifyError, match=r"report\.pdf: line 2: is not text in UTF-8; give"):
-        load(path)
 
 
 @examples(60)

@@ -1,15 +1,13 @@
 """What is on record of claims, of a run and of campaigns: parts by their ids, counts, tables, figures."""
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
 
-from tests.report.builders import check, check_that_is, exact_check
+from tests.report.builders import check, check_that_is
 from tests.report.records import SCORE_VARIANCE, record
 from verify.errors import ClaimError
 from verify.evidence import Check, ClaimRecord, Counted, Proof, RunRecord, Verdict
@@ -57,6 +55,8 @@ def test_parts_and_counts_of_a_run() -> None:
     exact = sum(check.draws == 0 for check in CLAIM.checks)
     assert (made.exact_checks, made.measured_checks) == (exact, len(CLAIM.checks) + 1 - exact)
     assert repr(made) == "RunRecord(claims=2, confirmed=2, profile='standard', seed=20170612)"
+    assert repr(CLAIM) == f"ClaimRecord(id='score-variance', verdict='confirmed', reason={CLAIM.reason!r})"
+    assert [line.partition(":")[0] for line in str(made).splitlines()] == [CLAIM.id, "other"]
 
 
 def test_rows_are_in_order_while_their_bounds_leave_it_open() -> None:
@@ -80,16 +80,6 @@ def test_checks_and_controls_are_had_by_id() -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_a_claim_is_counted_and_shown() -> None:
-    """Checks of computed values apart from those that rest on draws; in a line, also as one of a run."""
-    exact = exact_check("e", 0.5, "1/2", "p")
-    claim = CLAIM.model_copy(update={"checks": (check("a", 1, 1), exact, check("b", 1.5, 2.0, relation="≤"))})
-    assert (claim.measured_checks, claim.exact_checks) == (2, 1)
-    assert repr(claim) == f"ClaimRecord(id='score-variance', verdict='confirmed', reason={claim.reason!r})"
-    run = record()
-    assert [line.partition(":")[0] for line in str(run).splitlines()] == [claim.id for claim in run.claims]
-
-
 def test_what_is_computed_cannot_be_given() -> None:
     """A verdict, a reason and a tightness of a file are not taken; they are worked out."""
     bound = check("a", 1.5, 2.0, relation="≤")
@@ -105,17 +95,9 @@ def test_what_is_computed_cannot_be_given() -> None:
     assert claim.verdict == "confirmed"
 
 
-@pytest.fixture
-def axes() -> Iterator[Axes]:
-    """Yield new axes, and close their figure."""
-    figure, made = plt.subplots()
-    yield made
-    plt.close(figure)
-
-
-def test_a_claim_is_plotted(axes: Axes) -> None:
+def test_a_claim_is_plotted() -> None:
     """Its first figure, or the one that is named, with all its points."""
-    claim = CLAIM
+    claim, (drawing, axes) = CLAIM, plt.subplots()
     figure = claim.series[0]
     assert claim.plot(figure.id, ax=axes) is axes
     points = next(layer for layer in figure.layers if layer.kind == "points")
@@ -123,7 +105,8 @@ def test_a_claim_is_plotted(axes: Axes) -> None:
     assert axes.get_xscale() == figure.x.scale
     assert claim.plot().get_title() == axes.get_title() != ""
     plt.close()
-    axes.figure.canvas.draw()
+    drawing.canvas.draw()
+    plt.close(drawing)
     with pytest.raises(ClaimError, match="claim score-variance: no figure 'none'"):
         claim.plot("none")
     with pytest.raises(ClaimError, match="claim score-variance: has no figures"):
