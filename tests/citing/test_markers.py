@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.citing.test_documents import written
 from tests.report.records import record
 from verify.citing.documents import check, fix
 from verify.citing.lookup import by_key
@@ -17,13 +18,6 @@ KEY = "score-variance.slope:estimate"
 NOW = by_key(RUN)[KEY].text
 FORM = f"{KEY}|default"
 HTML = f"<!-- verify: {FORM} -->{{}}<!-- /verify -->"
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    """Return a file with this text."""
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(
@@ -48,7 +42,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 )
 def test_a_stale_figure_is_fixed_in_every_language(tmp_path: Path, name: str, text: str) -> None:
     """It is reported with its line; the rest of the document stays."""
-    path = written(tmp_path, name, text.replace("{}", "7.25"))
+    path = written(tmp_path, text.replace("{}", "7.25"), name)
     (document,) = check([path], RUN)
     (problem,) = document.problems
     assert problem.kind == "stale"
@@ -71,9 +65,9 @@ def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path) -> No
         ("module.py", 'def f():\n    """Return it, see :verify:`%s`."""\n'),
         ("paper.tex", "\\[ x = \\verify{%s} \\] \\num{\\verifynum{%s}}\n"),
     ):
-        (document,) = check([written(tmp_path, name, text.replace("%s", "score-variance.nothing"))], RUN)
+        (document,) = check([written(tmp_path, text.replace("%s", "score-variance.nothing"), name)], RUN)
         assert [problem.kind for problem in document.problems] == ["unknown-key"] * text.count("%s")
-        assert check([written(tmp_path, name, text.replace("%s", KEY))], RUN)[0].problems == []
+        assert check([written(tmp_path, text.replace("%s", KEY), name)], RUN)[0].problems == []
 
 
 SHOWN = "<!-- verify: nothing -->1<!-- /verify -->"
@@ -175,7 +169,7 @@ def test_cells_of_notebooks_are_read_and_outputs_left_alone(tmp_path: Path, cell
     code = {"cell_type": "code", "source": "1", "outputs": [output], "execution_count": 1, "metadata": {}}
     cells = [code, {"cell_type": cell, "metadata": {}, "source": source}]
     made = json.dumps({"cells": cells, "nbformat": 4}, indent=1)
-    path = written(tmp_path, "book.ipynb", made)
+    path = written(tmp_path, made, "book.ipynb")
     documents = check([path], RUN)
     (problem,) = documents[0].problems
     fix(documents)

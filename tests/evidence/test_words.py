@@ -11,29 +11,6 @@ from verify.report.tables import check_table
 
 
 @pytest.mark.parametrize(
-    ("estimate", "error", "ending"),
-    [
-        (64.3, 0.02, "it lies within the predicted 64 ± 1%, but leaves that value itself out."),
-        (66, 0.096, "it lies wholly outside the predicted 64 ± 1%."),
-        (64.02, 0.2, "it is neither within nor outside the predicted 64 ± 1%."),
-    ],
-)
-def test_sentences(estimate: float, error: float, ending: str) -> None:
-    """They end with what the interval says of the prediction, for each verdict but confirmed."""
-    made = check("at", estimate, 64, error=error)
-    assert spaced(sentence(made, derived=False)).endswith(f"; {ending}")
-
-
-def test_a_sentence_is_complete() -> None:
-    """One sentence holds value, error, interval, level, tolerance and prediction."""
-    made = check("at", 64.02, 64, cell={"d_k": 64, "law": "normal"}, quantity="Var")
-    assert spaced(sentence(made, derived=True)) == (
-        "Var at $d_{k}$ = 64, law normal: 64.02 ± 0.10, simultaneous interval [63.54, 64.52] "
-        "at level 1 − 6.1×10⁻⁷; it lies within ±1% of the prediction and contains the derived 64."
-    )
-
-
-@pytest.mark.parametrize(
     ("relation", "estimate", "error", "ending"),
     [
         ("≤", 64.02, 0.096, "it stays below the derived bound 64 with its allowance of +1%"),

@@ -2,19 +2,12 @@
 
 from typing import Literal, TypeVar
 
-from verify.evidence import Check, ClaimRecord, ControlRecord, LineRecord, Verdict
+from verify.evidence import Check, ControlRecord, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.text.numbers import GAP, NO_BREAK
 
 LEVEL = 1 - ErrorBudget(1e-3).share(1)
 _Z = 4.99
-
-
-def line(
-    latex: str, because: str, checked: str, *, relation: Literal["=", "⇒", "≤", "≥"] = "=", holds: bool = True
-) -> LineRecord:
-    """Return a line of a chain."""
-    return LineRecord(relation=relation, latex=latex, because=because, checked=checked, holds=holds)
 
 
 def check(
@@ -79,13 +72,6 @@ def turned(finding: _Finding, verdict: Verdict) -> _Finding:
     interval = estimate - 0.1 * width, estimate + 0.1 * width
     doubt = "it is made up" if verdict is Verdict.UNDECIDED else ""
     return finding.model_copy(update={"estimate": estimate, "interval": interval, "doubt": doubt})
-
-
-def with_verdict(claim: ClaimRecord, verdict: Verdict) -> ClaimRecord:
-    """Return the claim with one check, that comes out so, and a control that is rejected."""
-    (right, *_), (wrong, *_) = claim.checks, claim.controls
-    checks, controls = (turned(right, verdict),), (turned(wrong, Verdict.REFUTED),)
-    return claim.model_copy(update={"checks": checks, "controls": controls})
 
 
 def check_that_is(verdict: Verdict, name: str) -> Check:

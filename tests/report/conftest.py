@@ -1,7 +1,6 @@
 """The made-up run, rendered once for all tests of the report; a browser."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +8,11 @@ import pytest
 from tests.report.browser import CHROMIUM
 from tests.report.records import record
 from verify.evidence import RunRecord
+from verify.evidence.load import shipped
 from verify.report.drawings import draw_figures
 from verify.report.html import render_html
 from verify.report.pdf import render_pdf
+from verify.report.run import Report
 
 
 @pytest.fixture(scope="session")
@@ -38,11 +39,10 @@ def pdf(run: RunRecord, figures: dict[str, str]) -> bytes:
     return render_pdf(run, figures, "full")
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty cache folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path
+@pytest.fixture(scope="session")
+def whole() -> Report:
+    """Return the report of the reference run."""
+    return Report(shipped())
 
 
 @pytest.fixture(scope="module")

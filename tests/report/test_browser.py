@@ -162,18 +162,6 @@ def pages(reference: RunRecord, tmp_path_factory: pytest.TempPathFactory) -> Cal
     return made
 
 
-@pytest.fixture
-def small(pages: Callable[..., str]) -> str:
-    """Return the address of the page of a few claims: its scenes, and every colour and width of any page."""
-    return pages(
-        "score-variance",
-        "softmax-saturation",
-        "jacobian-bounds",
-        "attention-concentration",
-        "vanishing-or-exploding",
-    )
-
-
 @pytest.fixture(scope="module")
 def found(pages: Callable[..., str], browser: Any) -> dict[str, Any]:
     """Return what the page of all claims, which is loaded once, is like on a phone and in a wide window."""
@@ -291,13 +279,14 @@ def test_tables_sort(found: dict[str, Any]) -> None:
     ],
 )
 def test_axe_finds_no_violation(
-    browser: Any, pages: Callable[..., str], small: str, whole: bool, options: dict[str, Any], paper: str
+    browser: Any, pages: Callable[..., str], whole: bool, options: dict[str, Any], paper: str
 ) -> None:
     """The auditor of accessibility has nothing to say, whatever the impact: light, dark, at 320 pixels.
 
     With everything open a few claims have every colour and every width; all are audited by hand.
     """
-    with opened(browser, pages() if whole else small, **options) as shown:
+    few = "score-variance softmax-saturation jacobian-bounds attention-concentration vanishing-or-exploding"
+    with opened(browser, pages(*[] if whole else few.split()), **options) as shown:
         assert shown.evaluate(PAPER) == paper
         shown.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
         audited = shown.evaluate(AUDIT)

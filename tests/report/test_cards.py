@@ -4,13 +4,16 @@ from typing import Any
 
 import pytest
 
+from tests.auditing.records import bad, good
 from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
 from verify.files.names import shipped_table
+from verify.report.audit import audit_report
 from verify.report.cards import Card, card
+from verify.report.html import render_html
 from verify.report.run import Report
 from verify.report.tables import check_table
 
@@ -21,20 +24,23 @@ def of(**changes: Any) -> Card:
     return card(record(claim), claim, "1.1")
 
 
+def page_of(**changes: Any) -> str:
+    """Return the page of a run of the claim with some things changed."""
+    run = record(SCORE_VARIANCE.model_copy(update=changes))
+    return Spelled().render("report.html.j2", Report(run), evidence="results.json", sheet="report.pdf")
+
+
 def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
     """The theorem, what it rests on, and two commands; a stale record is said to be one."""
     says = "Theorem t (P : space) :\n  0 < 1 ->\n  Var X = 1."
     digests = {"digest": "a" * 64, "library": "b" * 64}
     coq = CoqRecord(theorem="t", statement=says, axioms=("A.b",), version="8.16.1", **digests)
-    given = {"linked": "", "evidence": "results.json", "sheet": "report.pdf"}
     proved = ("0 &lt; 1 -&gt;", "<code>A.b</code>", "Coq 8.16.1", "coqchk -o -R . SDPA")
     for changes, words in (
         ({"status": Proof.PROVED, "coq": coq}, proved),
         ({"stale": True}, ("differs from this statement",)),
     ):
-        derivation = SCORE_VARIANCE.derivation.model_copy(update=changes)
-        claim = SCORE_VARIANCE.model_copy(update={"derivation": derivation})
-        page = Spelled().render("report.html.j2", Report(record(claim)), **given)
+        page = page_of(derivation=SCORE_VARIANCE.derivation.model_copy(update=changes))
         assert all(word in page for word in words)
         assert ("Two commands check it" in page) is ("coq" in changes)
 
@@ -45,10 +51,7 @@ def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
     root = Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5)
     address = Reference(key="a", text="A.", url="https://a.org")
     script = Reference.model_construct(key="b", text="B.", url="javascript:alert(1)")
-    update = {"facts": (half, root), "references": (address, script)}
-    claim = SCORE_VARIANCE.model_copy(update=update)
-    given = {"evidence": "results.json", "sheet": "report.pdf"}
-    page = Spelled().render("report.html.j2", Report(record(claim)), **given)
+    page = page_of(facts=(half, root), references=(address, script))
     assert "p: <b>0.5</b>" in page
     assert "r: ⟨√2⟩ = <b>1.41421</b>" in page
     assert 'href="https://a.org"' in page
@@ -107,18 +110,10 @@ def test_exact_numbers_say_how_well_they_agree(
 
 
 def test_rows_of_one_quantity_stand_under_one_title() -> None:
-    """Neighbours in other dimensions; another quantity, or another relation, begins a group of its own."""
-    made = [
-        *(check(f"v{n}", n, n, cell={"d_k": n}) for n in (2, 4)),
-        *(check(f"m{n}", n, n, quantity="mean", cell={"d_k": n}) for n in (2, 4)),
-        *(check(f"b{n}", n, n, quantity="mean", cell={"d_k": n}, relation="≤") for n in (2, 4)),
-    ]
+    """Neighbours in other dimensions; another quantity begins a group of its own."""
+    made = [check(f"{name}{n}", n, n, quantity=name, cell={"d_k": n}) for name in "vm" for n in (2, 4)]
     groups, _ = check_table(made)
-    ids = [" ".join(row.check.id for row in group.rows) for group in groups]
-    assert ids == ["v2 v4", "m2 m4", "b2 b4"]
-    notes = [group.title and spaced(group.title.note) for group in groups]
-    assert notes == [*["±1% of the prediction"] * 2, "upper bound +1% of the prediction"]
-    assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
+    assert [" ".join(row.check.id for row in group.rows) for group in groups] == ["v2 v4", "m2 m4"]
 
 
 def test_every_claim_has_other_names() -> None:
@@ -127,19 +122,31 @@ def test_every_claim_has_other_names() -> None:
     assert all(shipped_table("aliases").values())
 
 
+def test_layers_that_are_alike_share_a_row() -> None:
+    """A sound model of any depth has one, with the worst number of each kind."""
+    ((names, _, cells, _),) = audit_report(good(48)).rows
+    assert names == "all 48 layers"
+    assert [text for _, text in filter(None, cells)] == ["1", "0.07", "0", "< 0.001"]
+    assert len(audit_report(bad(4)).rows) == 3
+
+
+@pytest.mark.usefixtures("no_faces")
+def test_names_from_elsewhere_are_only_shown() -> None:
+    """A layer's name is no markup and no formula, and an audit that saw nothing says so."""
+    audit = good(1)
+    layer = audit.layers[0].model_copy(update={"name": "<b>$x$</b>"})
+    page = render_html(audit.model_copy(update={"layers": (layer,)}))
+    assert "&lt;b&gt;$x$&lt;/b&gt;" in page
+    assert "No attention layer was recorded" in render_html(audit.model_copy(update={"layers": ()}))
+
+
 @pytest.fixture(scope="module")
 def drawn() -> dict[str, str]:
-    """Return the cards as they come out now."""
-    return cards()
+    """Return the cards and the pages of audits as they come out now."""
+    return cards() | audits()
 
 
-@pytest.mark.parametrize("claim", [claim.id for claim in CLAIMS])
-def test_card_is_as_agreed(claim: str, drawn: dict[str, str]) -> None:
-    """A card equals its golden file; after a wanted change run ``python -m tests.report.golden``."""
-    assert drawn[claim] == (FOLDER / f"{claim}.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("audit", ["audit-good", "audit-bad"])
-def test_audit_is_as_agreed(audit: str) -> None:
-    """An audit's page equals its golden file, made in the same way."""
-    assert audits()[audit] == (FOLDER / f"{audit}.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", [*(claim.id for claim in CLAIMS), "audit-good", "audit-bad"])
+def test_it_is_as_agreed(name: str, drawn: dict[str, str]) -> None:
+    """Each equals its golden file; after a wanted change run ``python -m tests.report.golden``."""
+    assert drawn[name] == (FOLDER / f"{name}.html").read_text(encoding="utf-8")

@@ -4,8 +4,6 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from tests.report.builders import contrast
 from verify.evidence import Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
@@ -40,14 +38,9 @@ class Reader(HTMLParser):
         assert tag in VOID or self.open.pop() == tag
 
 
-@pytest.fixture(scope="module")
-def read(page: str) -> Reader:
-    """Return the parsed page."""
-    return Reader(page)
-
-
-def test_stands_alone(page: str, read: Reader) -> None:
+def test_stands_alone(page: str) -> None:
     """No script, sheet, image or font is loaded from anywhere; ids are unique, and links within arrive."""
+    read = Reader(page)
     loads = [
         value
         for tag, attributes in read.elements

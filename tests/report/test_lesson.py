@@ -14,7 +14,6 @@ from tests.report.golden import Spelled
 from tests.report.builders import turned
 from tests.report.records import record
 from verify.evidence import Verdict
-from verify.evidence.load import shipped
 from verify.files.names import shipped_folder
 from verify.spec.arrays import gradients, softmax
 from verify.report.html import measured_points
@@ -32,12 +31,6 @@ def script() -> Iterator[Any]:
     engine.eval(f"const {', '.join(made)}, others = draws.rows({seed[1]} + 2);")
     yield lambda expression: json.loads(str(engine.eval(f"JSON.stringify({expression})")))
     engine.close()
-
-
-@pytest.fixture(scope="module")
-def reference() -> Report:
-    """Return the report of the reference run."""
-    return Report(shipped())
 
 
 # The draws.
@@ -72,9 +65,9 @@ def test_the_size_of_a_gradient(script: Any) -> None:
     assert size == pytest.approx(np.linalg.norm(found.queries), rel=1e-12)
 
 
-def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, reference: Report) -> None:
+def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, whole: Report) -> None:
     """At every dimension that both show: variances, concentrations, medians and root mean squares."""
-    points = json.loads(measured_points(reference))
+    points = json.loads(measured_points(whole))
     stops = script("draws.STOPS")
     drawn = {
         "variance": "pairs.variance[{d}]",
@@ -104,26 +97,26 @@ def page(report: Report) -> str:
     return Spelled().render("lesson.j2", report, measured=measured_points(report))
 
 
-def test_every_number_is_the_runs_and_leads_to_its_check(reference: Report) -> None:
+def test_every_number_is_the_runs_and_leads_to_its_check(whole: Report) -> None:
     """In prose and pictures; a run without these claims has no scene, and no record can end the script."""
-    words = page(reference)
-    assert "<" not in measured_points(reference)
+    words = page(whole)
+    assert "<" not in measured_points(whole)
     assert Report(record()).lesson == ()
-    assert [scene.name for scene in reference.lesson] == ["variance", "softmax", "gradient"]
-    for scene in reference.lesson:
+    assert [scene.name for scene in whole.lesson] == ["variance", "softmax", "gradient"]
+    for scene in whole.lesson:
         for key, printed in scene.numbers.items():
             assert f'<a href="#{key}">{printed}</a>' in words
-            assert key in reference.anchors
+            assert key in whole.anchors
         for _, value, low, high, printed, key in (one for some in scene.points.values() for one in some):
-            check = reference.record.claim(scene.claim).check(key.partition(".")[2])
+            check = whole.record.claim(scene.claim).check(key.partition(".")[2])
             assert (value, low, high) == pytest.approx((check.estimate, *check.interval), rel=1e-4)
             assert float(printed) == pytest.approx(value, rel=0.05)
 
 
 @pytest.mark.parametrize("change", ["refuted", "fewer checks", "no figure", "no claim"])
-def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str) -> None:
+def test_a_scene_stands_on_what_the_run_confirmed(whole: Report, change: str) -> None:
     """Without its claim, its figure or a number that it names there is none, and the others stay."""
-    run = reference.record
+    run = whole.record
     claim = run.claim("vanishing-or-exploding")
     changed = {
         "refuted": [

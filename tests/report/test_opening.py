@@ -12,11 +12,10 @@ CLAIMS = ("score-variance", "sqrt-scaling")
 
 
 @pytest.fixture(scope="module")
-def start() -> Opening:
+def start(whole: Report) -> Opening:
     """Return the start of the reference run's report."""
-    made = Report(shipped()).opening
-    assert made is not None
-    return made
+    assert whole.opening is not None
+    return whole.opening
 
 
 def test_the_algebra_stands_line_by_line(start: Opening) -> None:

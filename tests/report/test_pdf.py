@@ -4,7 +4,6 @@ import base64
 import logging
 import os
 import re
-import sys
 import time
 from collections.abc import Iterator
 from io import BytesIO
@@ -109,22 +108,6 @@ def test_same_record_same_bytes(
     monkeypatch.setattr(time, "time", lambda: later)
     assert render_pdf(run, figures, "brief") == first
     assert "SOURCE_DATE_EPOCH" not in os.environ
-
-
-def test_missing_pango_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
-    """Without the system libraries the error names the packages to install."""
-
-    class NoPango:
-        def find_spec(self, name: str, *_: object) -> None:
-            if name.startswith("weasyprint"):
-                raise OSError("cannot load library 'libpango-1.0-0'")
-
-    for name in [name for name in sys.modules if name.startswith("weasyprint")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(sys, "meta_path", [NoPango(), *sys.meta_path])
-    packages = r"apt-get install libpango-1\.0-0 libpangoft2-1\.0-0 libharfbuzz-subset0"
-    with pytest.raises(RenderError, match=packages):
-        render_pdf(run)
 
 
 def test_what_does_not_fit_on_a_page_is_reported(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:

@@ -5,38 +5,32 @@ from typing import Any
 
 import pytest
 
-from tests.report.builders import check, spaced, with_verdict
+from tests.report.builders import check, spaced, turned
 from tests.report.records import CLAIMS, SCORE_VARIANCE, record
 from verify.evidence import Check, Outcome, Presentation, RunRecord, Verdict
-from verify.evidence.load import shipped
 from verify.report.html import render_html
 from verify.report.run import PRINTED, Report
-
-
-@pytest.fixture(scope="module")
-def reference() -> Report:
-    """Return the report of the reference run."""
-    return Report(shipped())
 
 
 # The first page.
 
 
-def test_an_answer_stands_only_on_what_the_run_confirmed(reference: Report) -> None:
+def test_an_answer_stands_only_on_what_the_run_confirmed(whole: Report) -> None:
     """One claim refuted or missing, and the sentence names it."""
-    run = reference.record
-    assert [against for _, against in reference.answer] == [(), ()]
+    run = whole.record
+    assert [against for _, against in whole.answer] == [(), ()]
     rests = ("score-variance", "jacobian-saturation", "vanishing-or-exploding")
-    refuted = with_verdict(run.claim("sqrt-scaling-unique"), Verdict.REFUTED)
-    spoiled = (refuted, *map(run.claim, rests))
+    unique = run.claim("sqrt-scaling-unique")
+    wrong = tuple(turned(each, Verdict.REFUTED) for each in unique.checks)
+    spoiled = (unique.model_copy(update={"checks": wrong}), *map(run.claim, rests))
     (_, first), (_, second) = Report(run.model_copy(update={"claims": spoiled})).answer
-    assert first == (f"“{refuted.title}” is refuted",)
+    assert first == (f"“{unique.title}” is refuted",)
     assert second == ("a claim is not part of this run",)
 
 
-def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
+def test_key_numbers_are_those_of_the_checks(whole: Report) -> None:
     """Each key number is a check of the run with its value and interval; absent ones are left out."""
-    run, keys = reference.record, reference.keys
+    run, keys = whole.record, whole.keys
     assert len(keys) == 5
     slope = run.claim("score-variance").check("slope")
     assert keys[0].link == "score-variance.slope"
@@ -46,14 +40,14 @@ def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
     assert {key.link.split(".")[0] for key in Report(record()).keys} <= {claim.id for claim in CLAIMS}
 
 
-def test_each_claim_stands_on_one_page_of_the_short_print(reference: Report) -> None:
+def test_each_claim_stands_on_one_page_of_the_short_print(whole: Report) -> None:
     """With its figures; a run without its claims has no page, and advice rests on a claim of the run."""
-    printed = [card.claim.id for page in reference.pages for card in page.cards]
+    printed = [card.claim.id for page in whole.pages for card in page.cards]
     assert sorted(printed) == sorted(PRINTED)
     assert [card.claim.id for card, _ in Report(record()).advice] == ["sqrt-scaling"]
-    assert len(reference.advice) == 17
-    assert all(card.contrast.short and card.claim.derivation.latex for card, _ in reference.advice)
-    few = Report(reference.record.model_copy(update={"claims": (reference.record.claim("self-score"),)}))
+    assert len(whole.advice) == 17
+    assert all(card.contrast.short and card.claim.derivation.latex for card, _ in whole.advice)
+    few = Report(whole.record.model_copy(update={"claims": (whole.record.claim("self-score"),)}))
     assert [(page.id, len(page.cards)) for page in few.pages] == [("limits", 1)]
 
 
