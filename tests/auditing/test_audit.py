@@ -396,4 +396,6 @@ def test_attention_of_any_shape_is_right_and_garbage_is_refuted(seed: int) -> No
     sound = call((np.float32, np.float16)[seed % 4 == 0], seed=seed, d=16, **shape, **options)
     assert of_calls(sound)["formula"].judgement is Judgement.CONFIRMED
     noise = rng.standard_normal(np.asarray(sound.output).shape).astype(sound.query.dtype)
-    assert of_calls(replace(sound, output=noise))["formula"].judgement is Judgement.REFUTED
+    garbage = of_calls(replace(sound, output=noise))["formula"]
+    assert (garbage.judgement, garbage.cause) == (Judgement.REFUTED, "")
+    assert "no known mistake gives this output: compare with another kernel" in garbage.fix

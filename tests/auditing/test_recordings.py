@@ -22,9 +22,9 @@ RNG = np.random.default_rng(1)
 SHAPE = (3, 4, 5, 8)
 
 
-def normal(*shape: int, dtype: str = "float32") -> Any:
+def normal(*shape: int) -> Any:
     """Return a normal array."""
-    return RNG.standard_normal(shape or SHAPE).astype(dtype)
+    return RNG.standard_normal(shape or SHAPE).astype(np.float32)
 
 
 def arrays(**other: Any) -> dict[str, Any]:
@@ -98,24 +98,21 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"q": normal()}, "has no k; give q and k at least"),
-    (arrays(query=normal()), "has a key 'query'; the keys are q, k, v, out"),
     ({"a": normal(), "b": normal()}, "has no q and no k; .*; has a key 'a'; the keys are q, k, v, out, mask"),
-    ({"q": normal(), "keys": normal()}, "has no k; give q and k at least; has a key 'keys'; the keys are q"),
     (arrays(q=normal(5, 8)), r"q has shape \[5, 8\]; give it as \[sequence, head, query, d\]"),
     (arrays(mask=normal(5, 5)), "mask has dtype float32; give booleans, True where a key may be seen"),
     (arrays(q=np.ones(SHAPE, int)), "q has dtype int64; give one of float16"),
     (arrays(k=normal(3, 3, 5, 8)), "key heads are 3, which do not divide the 4 of q; give a divisor"),
     (arrays(v=normal(3, 4, 6, 8)), r"v has shape .*; give 5 in axis 2 \(key\) as others do"),
-    (arrays(out=normal(3, 2, 5, 8)), r"out has shape .*; give 4 in axis 1 \(head\)"),
     (arrays(bias=normal(1, 3, 4, 5, 5)), r"bias has shape .*; give a shape that is broadcast to them"),
     (arrays(sink=normal(3)), r"sink has shape \[3\]; give 4 in axis 0 \(head\)"),
-    (arrays(weights="sigmoid"), "has a key 'weights'"),
     (arrays(scale=np.ones(4)), "scale is an array of float64; give one number"),
     (arrays(scale=np.nan), "scale is nan; give a finite number"),
     (arrays(scale=0.0), "scale is 0, with which all keys weigh the same"),
-    (arrays(intended=np.array("1/sqrt(dk)")), r": intended scale '1/sqrt\(dk\)': 'dk' is not allowed in it"),
-    ({f"model.7/{key}": one for key, one in arrays(intended="x").items()}, "layer model.7: intended scale"),
+    (
+        {f"model.7/{key}": one for key, one in arrays(intended="1/sqrt(dk)").items()},
+        r"layer model.7: intended scale '1/sqrt\(dk\)': 'dk' is not allowed in it",
+    ),
     (arrays(intended=np.array(["1", "d"])), "intended is an array; give a single expression"),
 ]
 
@@ -142,25 +139,6 @@ def test_odd_names_are_only_shown(tmp_path: Path, name: str) -> None:
     for recording in (path, made):
         layer = verify.audit(recording).layers[-1]
         assert layer.name == name.replace("\n", " ").replace("\x1b", r"\x1b")
-
-
-def test_files_with_random_damage(tmp_path: Path) -> None:
-    """Whatever bytes are changed, there is a recording or one clear line."""
-    path, refused = tmp_path / "a.npz", []
-    small = {key: array[:1, :2, :2, :2].copy() for key, array in arrays().items()}
-    np.savez(path, **small, intended="1/d")
-    for content in 150 * [path.read_bytes(), save(small)]:
-        damaged = bytearray(content)
-        for _ in range(RNG.integers(1, 5)):
-            damaged[RNG.integers(len(damaged))] = RNG.integers(256)
-        path.write_bytes(damaged)
-        try:
-            for layer in load(path).layers:
-                assert all(call.query.ndim == 4 for call in layer.calls)
-        except RecordingError as error:
-            refused.append(str(error))
-    assert len(refused) > 100
-    assert not any("\n" in line for line in refused)
 
 
 def test_a_folder_comes_back(tmp_path: Path) -> None:
@@ -222,12 +200,15 @@ def test_objects_are_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_files_that_lie(tmp_path: Path) -> None:
-    """Numbers of eight bits are none of NumPy's, and an array of 16 GB is not there: one line each."""
+    """A file that ends early, eight bits, which are no numbers of NumPy's, and 16 GB that are not there."""
     entry = {"dtype": "F8_E4M3", "shape": [1, 1, 2, 2], "data_offsets": [0, 4]}
     header = json.dumps({"q": entry}).encode()
     (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
     with pytest.raises(RecordingError, match=r"a.safetensors: has a type of number .*; store"):
         load(tmp_path / "a.safetensors")
+    (tmp_path / "b.safetensors").write_bytes(save({"q": normal()})[:-1])
+    with pytest.raises(RecordingError, match=r"b.safetensors: is cut short or malformed"):
+        load(tmp_path / "b.safetensors")
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 2000000000, 1)}\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("q.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
