@@ -59,76 +59,60 @@ _eager, _unscaled = partial(Architecture, kinds=("eager",)), partial(Architectur
 _GEMMA = GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24}
 _EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1}
 
-ARCHITECTURES = {
-    "llama": Architecture("Llama", GROUPED),
-    "mistral": Architecture("Mistral", GROUPED | {"sliding_window": 4}),
-    "mixtral": Architecture("Mixtral", GROUPED | {"num_local_experts": 2}),
-    "qwen2": Architecture("Qwen2", GROUPED),
-    "qwen3": Architecture("Qwen3", GROUPED | {"head_dim": 16}),
-    "olmo2": Architecture("Olmo2", GROUPED),
-    "phi": Architecture("Phi", _SIZES),
-    "phi3": Architecture("Phi3", GROUPED),
-    "stablelm": Architecture("StableLm", GROUPED),
-    "starcoder2": Architecture("Starcoder2", GROUPED),
-    "cohere": Architecture("Cohere", GROUPED),
-    "gpt_neox": Architecture("GPTNeoX", _SIZES),
-    "persimmon": Architecture("Persimmon", _SIZES),
-    "gpt2": Architecture("GPT2", _GPT2),
-    "gpt_bigcode": Architecture("GPTBigCode", _GPT2),
-    "opt": _unscaled("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}),
-    "granite": Architecture("Granite", GROUPED | {"attention_multiplier": 0.0625}, given=_constant(0.0625)),
-    "gemma": Architecture("Gemma", GROUPED | {"head_dim": 8}),
-    "gemma2": _eager("Gemma2", _GEMMA | {"attn_logit_softcapping": 2.0}, given=_constant(24**-0.5)),
-    "gemma3": Architecture("Gemma3Text", _GEMMA, given=_constant(24**-0.5)),
-    "gpt_oss": _eager("GptOss", GROUPED | {"head_dim": 8} | _EXPERTS),
-    "falcon": Architecture("Falcon", _BODY | {"vocab_size": 64, "alibi": True}, kinds=("sdpa",)),
-    "deepseek_v2": Architecture("DeepseekV2", _LATENT),
-    "deepseek_v3": Architecture(
+_ALIKE = (
+    ("Llama Qwen2 Olmo2 Phi3 StableLm Starcoder2 Cohere", GROUPED, "tokens"),
+    ("Phi GPTNeoX Persimmon ModernBert", _SIZES, "tokens"),
+    ("GPT2 GPTBigCode", _GPT2, "tokens"),
+    ("Bert Roberta Electra", _SIZES | _DROPOUTS, "tokens"),
+    ("Bart Pegasus M2M100", SEQ2SEQ, "both"),
+    ("ViT DeiT Dinov2 SiglipVision CLIPVision", _VISION, "image"),
+    ("Wav2Vec2 Hubert", _WAVES, "wave"),
+)
+_PECULIAR = (
+    Architecture("Mistral", GROUPED | {"sliding_window": 4}),
+    Architecture("Mixtral", GROUPED | {"num_local_experts": 2}),
+    Architecture("Qwen3", GROUPED | {"head_dim": 16}),
+    _unscaled("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}),
+    Architecture("Granite", GROUPED | {"attention_multiplier": 0.0625}, given=_constant(0.0625)),
+    Architecture("Gemma", GROUPED | {"head_dim": 8}),
+    _eager("Gemma2", _GEMMA | {"attn_logit_softcapping": 2.0}, given=_constant(24**-0.5)),
+    Architecture("Gemma3Text", _GEMMA, given=_constant(24**-0.5)),
+    _eager("GptOss", GROUPED | {"head_dim": 8} | _EXPERTS),
+    Architecture("Falcon", _BODY | {"vocab_size": 64, "alibi": True}, kinds=("sdpa",)),
+    Architecture("DeepseekV2", _LATENT),
+    Architecture(
         "DeepseekV3", _LATENT | {"rope_parameters": _YARN}, given=lambda d: (1 + log(40) / 10) ** 2 * d**-0.5
     ),
-    "bert": Architecture("Bert", _SIZES | _DROPOUTS),
-    "roberta": Architecture("Roberta", _SIZES | _DROPOUTS),
-    "albert": Architecture("Albert", _SIZES | _DROPOUTS | {"embedding_size": 16}),
-    "electra": Architecture("Electra", _SIZES | _DROPOUTS),
-    "distilbert": Architecture(
-        "DistilBert", {"vocab_size": 64, "dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4}
-    ),
-    "modernbert": Architecture("ModernBert", _SIZES),
-    "esm": _unscaled("Esm", _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}),
-    "t5": _unscaled("T5", _T5, "both"),
-    "umt5": _unscaled("UMT5", _T5, "both"),
-    "bart": Architecture("Bart", SEQ2SEQ, "both"),
-    "pegasus": Architecture("Pegasus", SEQ2SEQ, "both"),
-    "m2m_100": Architecture("M2M100", SEQ2SEQ, "both"),
-    "vit": Architecture("ViT", _VISION, "image"),
-    "deit": Architecture("DeiT", _VISION, "image"),
-    "dinov2": Architecture("Dinov2", _VISION, "image"),
-    "siglip": Architecture("SiglipVision", _VISION, "image"),
-    "clip": Architecture("CLIPVision", _VISION, "image"),
-    "whisper": _unscaled(
+    Architecture("Albert", _SIZES | _DROPOUTS | {"embedding_size": 16}),
+    Architecture("DistilBert", {"vocab_size": 64, "dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4}),
+    _unscaled("Esm", _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}),
+    _unscaled("T5", _T5, "both"),
+    _unscaled("UMT5", _T5, "both"),
+    _unscaled(
         "Whisper",
         SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
         "spectrogram",
     ),
-    "wav2vec2": Architecture("Wav2Vec2", _WAVES, "wave"),
-    "hubert": Architecture("Hubert", _WAVES, "wave"),
-    "audio_spectrogram_transformer": Architecture(
+    Architecture(
         "AST",
         _VISION | {"num_mel_bins": 8, "max_length": 16, "frequency_stride": 4, "time_stride": 4},
         "patches",
     ),
-}
-"""Architectures whose attention goes through the interface, or through PyTorch's own function."""
-
-OUTSIDE = {
-    "bloom": _eager("Bloom", {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4}),
-    "gpt_neo": _eager(
+)
+_OUTSIDE = (
+    _eager("Bloom", {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4}),
+    _eager(
         "GPTNeo",
         {"vocab_size": 64, "hidden_size": 32, "num_layers": 2, "num_heads": 4, "max_position_embeddings": 64}
         | {"attention_types": [[["global"], 2]]},
     ),
-    "mpt": _eager("Mpt", {"vocab_size": 64, "d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 64}),
-}
+    _eager("Mpt", {"vocab_size": 64, "d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 64}),
+)
+ARCHITECTURES = {
+    name: Architecture(name, options, kind) for names, options, kind in _ALIKE for name in names.split()
+} | {model.name: model for model in _PECULIAR}
+"""Architectures whose attention goes through the interface, or through PyTorch's own function."""
+OUTSIDE = {model.name: model for model in _OUTSIDE}
 """Architectures that write their attention out, which is not recorded, and is said."""
 
 

@@ -16,7 +16,7 @@ from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault
 from verify.auditing.formula import FACTOR, Formula, compare, pool
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError
-from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.audits import Judgement
 
 ROWS = ("query", "key", "value", "output")
 
@@ -259,7 +259,7 @@ def test_cosines_at_the_usual_scale_are_warned_of() -> None:
 
 
 def test_the_record_says_what_was_seen_and_asked() -> None:
-    """Shapes, sequences of two calls, intentions with where they were read, scores; it reads back."""
+    """Shapes, sequences of two calls, intentions with where they were read, scores."""
     layer = Layer(
         "model.0",
         [call(heads=2, key_heads=1), call(heads=2, key_heads=1, queries=30, keys=30)],
@@ -284,7 +284,6 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
         assert score.low is not None
         assert score.high is not None
         assert score.low <= score.median <= score.high
-    assert AuditRecord.model_validate_json(record.to_json()) == record
 
 
 def test_the_users_intention_comes_before_the_recordings() -> None:
@@ -336,28 +335,19 @@ def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> No
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
-def test_arrays_of_other_libraries_are_audited_alike(library: str) -> None:
-    """PyTorch's and JAX's arrays give what NumPy's of the same numbers do."""
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax.numpy"])
+def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path, library: str) -> None:
+    """The same numbers of any library, by three ways, have the same findings; a wrong scale ends with 1."""
     there = pytest.importorskip(library)
-    sound = call(sequences=3, causal=True)
-    other = replace(sound, **{name: there.asarray(np.array(getattr(sound, name))) for name in ROWS})
-    assert audited(sound).findings == audited(other).findings
-
-
-def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None:
-    """The same numbers by three ways have the same findings; a wrong scale ends with 1."""
     q, k, v = (array.astype(np.float32) for array in arrays(1, sequences=3, d=16))
-    out = attention(q, k, v, scale=1 / 16).astype(np.float32)
-    np.savez(tmp_path / "attention.npz", q=q, k=k, v=v, out=out)
-    recording = Recording("mine", [Layer("attention", [Call(q, k, v, out)])])
-    first, *others = (
-        verify.audit(q, k, v=v, out=out),
-        verify.audit(tmp_path / "attention.npz"),
-        verify.audit(recording),
-    )
-    assert all(record.layers[0].findings == first.layers[0].findings for record in others)
-    assert first.exit_status == 1
+    out = attention(q, k, v, scale=1 / 16, causal=True).astype(np.float32)
+    np.savez(tmp_path / "attention.npz", q=q, k=k, v=v, out=out, causal=True)
+    file = verify.audit(tmp_path / "attention.npz")
+    q, k, v, out = map(there.asarray, (q, k, v, out))
+    recording = Recording("mine", [Layer("attention", [Call(q, k, v, out, causal=True)])])
+    for record in (verify.audit(q, k, v=v, out=out, causal=True), verify.audit(recording)):
+        assert record.layers[0].findings == file.layers[0].findings
+    assert file.exit_status == 1
     assert verify.audit(recording, intended=1 / 16).exit_status == 0
 
 

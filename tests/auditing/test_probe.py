@@ -128,34 +128,19 @@ def test_a_wrong_scale_is_named_with_its_fix(scale: Any, problem: str) -> None:
 
 
 CAUSAL: dict[str, Any] = {"shift": lambda *_: 0}  # aligned at the first token
+BOTTOM: dict[str, Any] = {"shift": lambda queries, keys: keys - queries}
 GROUPED = {"heads": 4, "key_heads": 2}
 IDENTIFIED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
     "not causal": ({}, {}, {"causal": False, "alignment": None}, "none: each query sees all keys"),
     "top left": (CAUSAL, {}, {"causal": True, "alignment": "top-left"}, "aligned top-left"),
-    "bottom right": (
-        {"shift": lambda queries, keys: keys - queries},
-        {},
-        {"causal": True, "alignment": "bottom-right"},
-        "aligned bottom-right",
-    ),
+    "bottom right": (BOTTOM, {}, {"causal": True, "alignment": "bottom-right"}, "aligned bottom-right"),
     "window": (CAUSAL | {"window": 5}, {}, {"causal": True, "window": 5}, "a window of 5 keys"),
     "soft-cap": ({"softcap": 10.0}, {}, {"softcap": 10.0}, "soft-cap       10"),
-    "sinks": ({"sink": [1.0, -1.0]}, {"heads": 2}, {"sink": True}, "sink           1, -1"),
     "sinks of 0, which add 1": ({"sink": [0.0, 0.0]}, {"heads": 2}, {"sink": True}, "sink           0, 0"),
     "interleaved": ({}, GROUPED, {"groups": "interleaved"}, "interleaved, as repeat_interleave"),
-    "tiled": (
-        {"groups": lambda head, _, keys: head % keys},
-        GROUPED,
-        {"groups": "tiled"},
-        "tiled, as repeat",
-    ),
+    "tiled": ({"groups": lambda head, _, n: head % n}, GROUPED, {"groups": "tiled"}, "tiled, as repeat"),
     "all together": (
-        {
-            "shift": lambda queries, keys: keys - queries,
-            "window": 7,
-            "softcap": 10.0,
-            "sink": [0.5, -1, 2, 0],
-        },
+        BOTTOM | {"window": 7, "softcap": 10.0, "sink": [0.5, -1, 2, 0]},
         {"heads": 4, "key_heads": 1},
         {"causal": True, "window": 7, "softcap": 10.0, "sink": True},
         "sink           0.5, -1, 2, 0",

@@ -16,7 +16,7 @@ import pytest
 import verify
 from tests.auditing.calls import deviation, only
 from verify.auditing.record import load
-from verify.errors import OutputError, RecordingError, SettingsError
+from verify.errors import RecordingError, SettingsError
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 functional = torch.nn.functional
@@ -216,9 +216,6 @@ def test_a_folder_has_what_memory_has(tmp_path: Path, dtype: Any) -> None:
     for name in ("query", "key", "value", "output"):
         np.testing.assert_array_equal(getattr(read, name), getattr(memorised, name).float())
     assert str(read.query.dtype) == str(dtype).removeprefix("torch.")
-    with pytest.raises(OutputError, match="holds a recording already"), verify.record(out=tmp_path / "rec"):
-        pass
-    attend()
 
 
 @pytest.mark.parametrize("to_folder", [True, False])
@@ -244,21 +241,6 @@ def test_inputs_of_modules_are_kept_on_request(tmp_path: Path, to_folder: bool) 
     with verify.record(model) as recording, torch.no_grad():
         model(x)
     assert [next(iter(layer.calls)).input for layer in recording.layers] == [None, None]
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_own_modules_of_pytorch_pass_their_audit(dtype: Any) -> None:
-    """Exact findings of a transformer in training are confirmed; rounding may leave a scale undecided."""
-    model = torch.nn.Transformer(32, 4, 2, 2, 48, dropout=0.0, batch_first=True, dtype=dtype)
-    x = 3 * torch.randn(4, 12, 32, dtype=dtype)
-    mask = torch.ones(12, 12, dtype=torch.bool).triu(1)
-    with verify.record(model) as recording:
-        model(x, x, tgt_mask=mask)
-    record = verify.audit(recording)
-    assert len(record.layers) == 6
-    judgements = {str(finding.judgement) for finding in record.findings}
-    rounded = {"undecided"} if dtype == torch.bfloat16 else set()
-    assert {"confirmed"} <= judgements <= {"confirmed"} | rounded
 
 
 def test_limits() -> None:

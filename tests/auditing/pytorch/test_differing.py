@@ -1,16 +1,19 @@
-"""Small models of transformers with a fault that is right in itself, planted in one layer, to compare."""
+"""Models with a fault that is right in itself, planted in one layer: compared, it is found where it is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
-import torch
-import transformers
+import pytest
 
 import verify
 from tests.auditing.architectures import GROUPED, SEQ2SEQ, Architecture, build, inputs
-from verify.auditing.recording import Recording
+from verify.evidence.comparisons import Agreement
+
+torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
+transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
 
 LAYER = 1
 _SIZES = GROUPED | {"num_hidden_layers": 3, "head_dim": 8}
@@ -82,23 +85,16 @@ def _cut_triangle(kwargs: dict[str, Any], hidden: Any, *_: Any) -> None:
     kwargs["attention_mask"] = shown.expand(len(hidden), 1, -1, -1)
 
 
-class _Rolled:
-    """A cache that gives back one layer's rows in another order."""
+def _roll_cache(kwargs: dict[str, Any], *_: Any) -> None:
+    """Let the layer's rows come back from the cache in another order."""
+    name = "cache" if "cache" in kwargs else "past_key_values"  # the name before transformers 5.24
+    cache = kwargs[name]
 
-    def __init__(self, cache: Any) -> None:
-        self._cache = cache
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def update(self, key: Any, value: Any, layer: int, *args: Any, **kwargs: Any) -> Any:
-        rows = self._cache.update(key, value, layer, *args, **kwargs)
+    def update(key: Any, *args: Any, **more: Any) -> Any:
+        rows = cache.update(key, *args, **more)
         return tuple(array.roll(1, dims=2) for array in rows) if key.shape[2] == 1 else rows
 
-
-def _roll_cache(kwargs: dict[str, Any], *_: Any) -> None:
-    name = "cache" if "cache" in kwargs else "past_key_values"  # the name before transformers 5.24
-    kwargs[name] = _Rolled(kwargs[name])
+    kwargs[name] = SimpleNamespace(update=update)
 
 
 def _scaled(name: str, factor: float, model: Any) -> None:
@@ -177,24 +173,38 @@ FAULTS = {
 """Faults that are right in themselves: no audit of one recording sees them, but for those of kernels."""
 
 
-def pair(fault: Fault, dtype: Any) -> tuple[Recording, Recording]:
-    """Return recordings of a model and of the same with the fault, by another kernel, of the same inputs."""
-    recordings = []
-    for kind, is_planted in zip(fault.kinds, (False, True), strict=True):
-        model = build(fault.model, kind).to(dtype)
-        if is_planted:
-            fault.plant(model)
-        with torch.no_grad(), verify.record(model, inputs=True) as recording:
-            if len(fault.runs) == 1:
-                model(**inputs(fault.model, tokens=fault.runs[0], seed=1))
-            else:
-                cache: dict[str, Any] = {}
-                torch.manual_seed(1)
-                for tokens in fault.runs:
-                    made = model(input_ids=torch.randint(3, 64, (4, tokens)), use_cache=True, **cache)
-                    name = "cache" if "cache" in made else "past_key_values"  # as above
-                    cache = {name: made[name]}
-        recordings.append(recording)
-    for interface in (transformers.AttentionInterface, transformers.AttentionMaskInterface):
-        interface._global_mapping.pop("wrong_kernel", None)
-    return recordings[0], recordings[1]
+def recorded(fault: Fault, kind: str, dtype: Any, *, is_planted: bool) -> Any:
+    """Return a recording of the fault's model, with it or without; inputs are the same."""
+    model = build(fault.model, kind).to(dtype)
+    if is_planted:
+        fault.plant(model)
+    with torch.no_grad(), verify.record(model, inputs=True) as recording:
+        if len(fault.runs) == 1:
+            model(**inputs(fault.model, tokens=fault.runs[0], seed=1))
+        else:
+            cache: dict[str, Any] = {}
+            torch.manual_seed(1)
+            for tokens in fault.runs:
+                made = model(input_ids=torch.randint(3, 64, (4, tokens)), use_cache=True, **cache)
+                name = "cache" if "cache" in made else "past_key_values"  # as above
+                cache = {name: made[name]}
+    return recording
+
+
+# Everything in float32 or bfloat16 by turns; by hand, in the other one.
+@pytest.mark.parametrize(
+    "turn", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.by_hand)]
+)
+def test_faults_that_are_right_in_themselves(turn: int) -> None:
+    """Each is found in its layer, by its quantity, eager against another kernel."""
+    assert len(FAULTS) >= 12
+    for number, (name, fault) in enumerate(FAULTS.items(), turn):
+        dtype = (torch.float32, torch.bfloat16)[number % 2]
+        a, b = (recorded(fault, fault.kinds[at], dtype, is_planted=at == 1) for at in (0, 1))
+        for interface in (transformers.AttentionInterface, transformers.AttentionMaskInterface):
+            interface._global_mapping.pop("wrong_kernel", None)
+        record = verify.compare_recordings(a, b)
+        first = record.differing[0]
+        parts = frozenset(part.name for part in first.of(Agreement.DIFFERS))
+        assert (name, first.name, parts) == (name, fault.layer, fault.expected)
+        assert record.exit_status == 1
