@@ -73,15 +73,15 @@ def _confirmed(layer: int) -> Iterator[Finding]:
     """Yield the findings of a layer in which all is well."""
     ratio = 1 + 2e-6 * math.sin(1.7 * layer + 0.4)
     interval: dict[str, Any] = {"standard_error": 1e-6, "interval": (1 - 8e-6, 1 + 8e-6), "level": 1 - 1e-6}
-    rows: tuple[tuple[str, str, float, tuple[float | None, float], dict[str, Any]], ...] = (
-        ("mask", "the number of rows that see other keys than were meant", 0.0, (None, 0.0), {}),
-        ("scale", "the scale over the intended scale", ratio, (0.99, 1.01), interval),
-        ("formula", "the largest error of a row over what rounding may do", 0.07, (None, 1.0), {}),
-        ("overflow", "the largest |q·k| over the largest number of the type", 2.1e-37, (None, 1.0), {}),
-    )
-    for kind, quantity, estimate, band, more in rows:
-        judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "sequences": SEQUENCES, **more}
-        yield Finding(id=kind, kind=kind, quantity=quantity, estimate=estimate, band=band, **judged)
+    for kind, quantity, estimate, low, high in (
+        ("mask", "the number of rows that see other keys than were meant", 0.0, None, 0.0),
+        ("scale", "the scale over the intended scale", ratio, 0.99, 1.01),
+        ("formula", "the largest error of a row over what rounding may do", 0.07, None, 1.0),
+        ("overflow", "the largest |q·k| over the largest number of the type", 2.1e-37, None, 1.0),
+    ):
+        judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "sequences": SEQUENCES}
+        judged |= interval if kind == "scale" else {}
+        yield Finding(id=kind, kind=kind, quantity=quantity, estimate=estimate, band=(low, high), **judged)
 
 
 def _spoiled(layer: int, layers: int) -> Iterator[Finding]:

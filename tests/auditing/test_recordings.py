@@ -97,27 +97,27 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
             load(tmp_path)
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"a": normal(), "b": normal()}, "has no q and no k; .*; has a key 'a'; the keys are q, k, v, out, mask"),
-    (arrays(q=normal(5, 8)), r"q has shape \[5, 8\]; give it as \[sequence, head, query, d\]"),
-    (arrays(mask=normal(5, 5)), "mask has dtype float32; give booleans, True where a key may be seen"),
-    (arrays(q=np.ones(SHAPE, int)), "q has dtype int64; give one of float16"),
-    (arrays(k=normal(3, 3, 5, 8)), "key heads are 3, which do not divide the 4 of q; give a divisor"),
-    (arrays(v=normal(3, 4, 6, 8)), r"v has shape .*; give 5 in axis 2 \(key\) as others do"),
-    (arrays(bias=normal(1, 3, 4, 5, 5)), r"bias has shape .*; give a shape that is broadcast to them"),
-    (arrays(sink=normal(3)), r"sink has shape \[3\]; give 4 in axis 0 \(head\)"),
-    (arrays(scale=np.ones(4)), "scale is an array of float64; give one number"),
-    (arrays(scale=np.nan), "scale is nan; give a finite number"),
-    (arrays(scale=0.0), "scale is 0, with which all keys weigh the same"),
-    (
-        {f"model.7/{key}": one for key, one in arrays(intended="1/sqrt(dk)").items()},
-        r"layer model.7: intended scale '1/sqrt\(dk\)': 'dk' is not allowed in it",
-    ),
-    (arrays(intended=np.array(["1", "d"])), "intended is an array; give a single expression"),
-]
-
-
-@pytest.mark.parametrize(("content", "wrong"), WRONG)
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        ({"a": normal(), "b": normal()}, "has no q and no k; .*; has a key 'a'; the keys are q, k, v, out"),
+        (arrays(q=normal(5, 8)), r"q has shape \[5, 8\]; give it as \[sequence, head, query, d\]"),
+        (arrays(mask=normal(5, 5)), "mask has dtype float32; give booleans, True where a key may be seen"),
+        (arrays(q=np.ones(SHAPE, int)), "q has dtype int64; give one of float16"),
+        (arrays(k=normal(3, 3, 5, 8)), "key heads are 3, which do not divide the 4 of q; give a divisor"),
+        (arrays(v=normal(3, 4, 6, 8)), r"v has shape .*; give 5 in axis 2 \(key\) as others do"),
+        (arrays(bias=normal(1, 3, 4, 5, 5)), r"bias has shape .*; give a shape that is broadcast to them"),
+        (arrays(sink=normal(3)), r"sink has shape \[3\]; give 4 in axis 0 \(head\)"),
+        (arrays(scale=np.ones(4)), "scale is an array of float64; give one number"),
+        (arrays(scale=np.nan), "scale is nan; give a finite number"),
+        (arrays(scale=0.0), "scale is 0, with which all keys weigh the same"),
+        (
+            {f"model.7/{key}": one for key, one in arrays(intended="1/sqrt(dk)").items()},
+            r"layer model.7: intended scale '1/sqrt\(dk\)': 'dk' is not allowed in it",
+        ),
+        (arrays(intended=np.array(["1", "d"])), "intended is an array; give a single expression"),
+    ],
+)
 def test_arrays_that_do_not_fit(tmp_path: Path, content: dict[str, Any], wrong: str) -> None:
     """One line says what, where, and how to fix it, before anything is computed."""
     path = tmp_path / "a.npz"
@@ -173,15 +173,13 @@ def test_a_folder_comes_back(tmp_path: Path) -> None:
         write(recording, tmp_path / "rec")
 
 
-class Trap:
-    """An object whose unpickling would make a folder."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, ("trapped",)
-
-
 def test_objects_are_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in an archive nor as a file of their own."""
+    """Neither in an archive nor as a file of their own: unpickling one would make a folder."""
+
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, ("trapped",)
+
     monkeypatch.chdir(tmp_path)
     np.savez(tmp_path / "a.npz", q=np.array([Trap()], dtype=object), k=normal())
     with pytest.raises(RecordingError, match=r"a.npz: .*Object arrays cannot be loaded"):

@@ -32,9 +32,8 @@ def test_expressions_have_the_value_of_their_arithmetic(text: str, value: float)
 REFUSED = [
     *("", "1/", "__import__('os')", "d.real", "d[0]", "[d]", "lambda: 1", "x", "d if 1 else h", "'a'", "1j"),
     *("True", "sqrt(d, 2)", "sqrt(x=d)", "open('f')", "9**9**9**9", "2**1000", "d**(h", "nan", "√d", "d:=1"),
-    *("(((9**16)**16)**16)**16", "1e999", "exp(exp(exp(9)))", "1/0", "0/0", "d;h", "d**d**d", "1e-400"),
-    *("exp(exp(exp(exp(d))))", "1/(d-d)", "d" * 300, "(" * 150 + "d" + ")" * 150, "sqrt(d)\0"),
-    "(" * 10 + "d" + "**16)" * 10,
+    *("(((9**16)**16)**16)**16", "1e999", "exp(exp(exp(exp(d))))", "1/0", "d;h", "d**d**d", "1e-400"),
+    *("d" * 300, "(" * 150 + "d" + ")" * 150, "sqrt(d)\0", "(" * 10 + "d" + "**16)" * 10),
 ]
 
 

@@ -1,6 +1,5 @@
 """After every test PyTorch is as it was."""
 
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -8,11 +7,8 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind() -> Iterator[None]:
-    """PyTorch, where it is used, draws the same numbers in each test and keeps no hook of ours."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
+    """PyTorch draws the same numbers in each test and keeps no hook of ours."""
+    torch = pytest.importorskip("torch")
     hooks = torch.nn.modules.module
     before = torch.overrides.has_torch_function
     torch.manual_seed(1)

@@ -223,15 +223,12 @@ def test_inputs_of_modules_are_kept_on_request(tmp_path: Path, to_folder: bool) 
     """By position or by name, in their own shape and type."""
 
     class Model(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.second = (torch.nn.MultiheadAttention(8, 2) for _ in range(2))
-
         def forward(self, x: Any) -> Any:
             x = self.first(x, x, x)[0]
             return self.second(query=x, key=2 * x, value=x)[0]
 
-    model, x = Model().eval(), torch.randn(5, 3, 8)
+    model, x = Model(), torch.randn(5, 3, 8)
+    model.first, model.second = (torch.nn.MultiheadAttention(8, 2).eval() for _ in range(2))
     y = model.first(x, x, x)[0].detach()
     out = tmp_path / "rec" if to_folder else None
     with verify.record(model, inputs=True, out=out) as recording, torch.no_grad():
@@ -298,16 +295,13 @@ def test_every_module_is_a_layer() -> None:
     """Also where it attends several times in a pass, and one within it does."""
 
     class Twice(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = torch.nn.MultiheadAttention(8, 2, batch_first=True)
-
         def forward(self, x: Any) -> Any:
             for _ in range(2):
                 y = functional.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None], scale=2.0)
             return self.inner(x, x, x)[0] + self.inner(x, x, x)[0] + y[:, 0]
 
     model = torch.nn.Sequential(Twice())
+    model[0].inner = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     with verify.record() as recording:
         for _ in range(3):
             model(torch.randn(2, 5, 8))
@@ -341,7 +335,9 @@ def test_modules_whose_kernel_is_not_seen_are_named() -> None:
         assert recording.left_out == ["1: ran, and no attention call in it was seen"]
 
 
-AFTER_A_RECORDING = """
+def test_what_is_compiled_after_a_recording_is_as_without() -> None:
+    """Flex attention loads the compiler while functions are replaced; it has to know the originals."""
+    program = """
 import torch, verify
 from torch.nn import functional
 from torch.nn.attention.flex_attention import flex_attention
@@ -352,12 +348,8 @@ def attend(x):
     return functional.scaled_dot_product_attention(x, x, x)
 print(torch.allclose(torch.compile(attend, backend="aot_eager", fullgraph=True)(x), attend(x)))
 """
-
-
-def test_what_is_compiled_after_a_recording_is_as_without() -> None:
-    """Flex attention loads the compiler while functions are replaced; it has to know the originals."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", AFTER_A_RECORDING], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False
     )
     assert done.stdout == "True\n", done.stderr[-2000:]
 

@@ -125,10 +125,8 @@ def test_scripted_layers_are_as_they_are() -> None:
     "wrong",
     [
         lambda q, k, v: attend(q, k[..., :3], v),
-        lambda q, k, v: attend(q, k),
         lambda q, k, v: attend(q, k, v, nothing=1),
         functional.multi_head_attention_forward,
-        lambda q, k, v: functional.multi_head_attention_forward(),
         lambda q, k, v: functional.multi_head_attention_forward(None, None, v, 8, 2),
     ],
 )
