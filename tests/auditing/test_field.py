@@ -120,6 +120,13 @@ def test_padding_may_hold_the_mean_of_all_values() -> None:
     assert audited(replace(padded, output=out.astype(np.float32))).exit_status == 1
 
 
+def test_more_than_200_sequences_are_confirmed() -> None:
+    """All that was recorded counts."""
+    record = audited(*(call(seed=n, sequences=7, queries=6 + n % 3, keys=6 + n % 3) for n in range(60)))
+    assert (record.exit_status, record.layers[0].sequences) == (0, 420)
+    assert "all 2,940 rows compared" in record.seen
+
+
 @pytest.mark.parametrize("heads", [8, 16])
 def test_alibi_with_steep_slopes_is_right(heads: int) -> None:
     """Weights that underflow hide nothing that the mask would have shown."""
