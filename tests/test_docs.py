@@ -23,23 +23,13 @@ from verify import spec
 from verify.citing.documents import FORMS, check
 from verify.citing.languages import LANGUAGES
 from verify.cli.main import cli
-from verify.evidence import Outcome, RunRecord
+from verify.evidence import Outcome
 from verify.evidence.load import shipped
 from verify.version import __version__
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
 CLAIMS = (EXAMPLE, "key_lengths.py", "one_pass.py")
 DISTRIBUTION = "triangular.py"
-
-
-@pytest.fixture(scope="module")
-def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
-    """Return a quick run of all examples of claims, saved under their names."""
-    folder = tmp_path_factory.mktemp("claims")
-    paths = [folder / name for name in CLAIMS]
-    for path in paths:
-        path.write_text(examples()[path.name], encoding="utf-8")
-    return verify.run(paths, profile="quick", workers=2)
 
 
 def test_every_example_is_tested() -> None:
@@ -71,8 +61,12 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_claims_are_derived_and_confirmed(record: RunRecord) -> None:
+def test_the_claims_are_derived_and_confirmed(tmp_path: Path) -> None:
     """Their ids follow from their files; each was drawn, and each of its negative controls rejected."""
+    paths = [tmp_path / name for name in CLAIMS]
+    for path in paths:
+        path.write_text(examples()[path.name], encoding="utf-8")
+    record = verify.run(paths, profile="quick", workers=2)
     assert sorted(claim.id for claim in record.claims) == ["doubled-keys", "key-lengths", "one-pass"]
     for claim in record.claims:
         assert (claim.verdict, claim.derivation.status) == ("confirmed", "derived")

@@ -29,11 +29,8 @@ def test_answer_has_formula_chain_table_and_fit(tool: Tool) -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_wrong_formula_ends_with_1_and_measured_only_with_3(tool: Tool) -> None:
+def test_measured_only_ends_with_3(tool: Tool) -> None:
     """The exit status says what became of the question."""
-    wrong = tool("ask", "Var(q·k)", "--against", "2 d_k", *FEW)
-    assert wrong.status == 1
-    assert "✗ refuted" in wrong.out
     measured = tool("ask", "E(max(p))", *FEW)
     assert measured.status == 3
     assert "Nothing is derived" in measured.out

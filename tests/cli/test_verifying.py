@@ -17,16 +17,6 @@ from verify.report import pdf, write
 from verify.report.write import Written
 
 
-def test_statements_are_read_before_the_work(tool: Tool, tmp_path: Path) -> None:
-    """A mistake in their file is named by file, line and key, and nothing is derived or drawn."""
-    path = tmp_path / "sources.toml"
-    path.write_text('[[source]]\nid = "s"\ntitle = 7\nkind = "note"\n')
-    ended = tool("run", "--sources", path, "--out", tmp_path / "out")
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{path}: source s, title: Input should be a valid string")
-    assert not list((tmp_path / "out").glob("*"))
-
-
 @pytest.mark.parametrize(
     ("command", "place", "in_the_way"),
     [

@@ -115,21 +115,14 @@ def test_formula_of_the_asker_is_decided() -> None:
     assert right.formula is None
 
 
-def test_results_do_not_depend_on_workers() -> None:
-    """One processor gives what two give, to the last digit."""
-    answers = [ask("E(|q·k|)", dimensions=(4,), tolerance=0.05, workers=count) for count in (1, 2)]
-    assert answers[0].evidence.digest == answers[1].evidence.digest
-    other = ask("E(|q·k|)", dimensions=(4,), tolerance=0.05, seed=1, workers=1)
-    assert other.evidence.digest != answers[0].evidence.digest
+def test_another_seed_draws_other_numbers(variance: Answer) -> None:
+    """The question and its formula are the same."""
+    assert ask("Var(q·k)", seed=1, **SMALL).evidence.digest != variance.evidence.digest
 
 
 DERIVED = [
-    ("Var(q·k)", "laplace", d),
-    ("Var(q·k)", "uniform(0, 1)", 7 * d / 144),
     ("Var(q·k)", "exponential(1, 1)", 3 * d),
-    ("kurtosis(q·k)", "normal", 3 + 6 / d),
     ("kurtosis(q·k)", "laplace", 3 + 33 / d),
-    ("kurtosis(q·k)", "rademacher", 3 - 2 / d),
     ("skewness(q·k)", "exponential", 4 / sqrt(d)),
     ("E((q·k)^6)", "normal", 15 * d * (d + 2) * (d + 4)),
     ("Cov(q·k_j^2, q·k_l^2)", "normal", 2 * d),
@@ -140,7 +133,7 @@ DERIVED = [
 
 @pytest.mark.parametrize(
     ("text", "law", "formula"),
-    [pytest.param(*case, marks=[pytest.mark.slow] * (place > 3)) for place, case in enumerate(DERIVED)],
+    [pytest.param(*case, marks=[pytest.mark.slow] * (place > 1)) for place, case in enumerate(DERIVED)],
 )
 def test_formulas_are_derived_for_every_dimension(text: str, law: str, formula: Expr) -> None:
     """Moments give a formula for every dimension, from as few of them as it takes, and no line is refuted."""
@@ -221,23 +214,19 @@ def test_laws_are_read_as_they_are_called() -> None:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"text": "Var(q·k)", "law": "gauss"}, "no such law"),
-    ({"text": "Var(q·k)", "law": "normel"}, "did you mean 'normal'"),
     ({"text": "Var(q·k)", "law": "t(2)"}, "degrees of freedom, from 3 on"),
     ({"text": "Var(q·k)", "law": "normal(0, x)"}, "mean and its deviation, above 0"),
     ({"text": "Var(q·k)", "law": "normal(0, 0)"}, "deviation, above 0"),
     ({"text": "Var(q·k)", "law": "uniform(1, 0)"}, "its ends in order"),
     ({"text": "kurtosis(q·k)", "law": "t(4)"}, "have no moment of order 4"),
     ({"text": "E(q·k)", "key_law": "cauchy"}, "have no moment of order 1"),
-    ({"text": "Var(q·k)", "dimensions": (4, 0)}, "whole numbers from 1"),
     ({"text": "Var(q·k)", "dimensions": ()}, "at least one number"),
     ({"text": "Var(q·k)", "keys": (4,)}, "depends on how many keys"),
     (
         {"text": "E(max(p))", "dimensions": (10**7,), "keys": (10**7,)},
         "a block takes .* GB; make it smaller: give smaller --dim",
     ),
-    ({"text": "Var(q·k)", "against": "x*d"}, "a formula has d_k and n only, not x"),
     ({"text": "Var(q·k)", "tolerance": 2.0}, "tolerance: Input should be less than 1"),
-    ({"text": "q·k"}, "stands outside a mean"),
     ({"text": "E(d_k)"}, "nothing in it is random"),
     ({"text": "E(exp(q·k))", "dimensions": (4096,)}, "not finite in some draw"),
     ({"text": "E(sqrt(q·k))", "against": "d_k", "dimensions": (4,)}, "not finite in some draw"),

@@ -5,22 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.catalogue import CATALOGUE, derivation
+from tests.catalogue import derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, line, quantity
 from verify.engine import evaluate as evaluating
-from verify.engine.catalogue import in_memory, shipped
+from verify.engine.catalogue import shipped
 from verify.engine.evaluate import Rounds, draw, evaluate
 from verify.engine.preparing import Work, derivation_record, validate
 from verify.engine.runner import settings
 from verify.errors import ClaimError
-from verify.evidence import ClaimRecord, Proof
+from verify.evidence import Proof
 from verify.montecarlo.estimands import Bounded
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Tolerance
 from verify.symbolic.chains import Chain, Derivation
-from verify.symbolic.vocabulary import d
 
 NAME = "sqrt-scaling-unique"
-CLAIM = CATALOGUE[NAME]
 
 
 def test_proved_is_what_coq_proved_of_what_the_claim_says() -> None:
@@ -77,18 +75,6 @@ def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPat
         derived, rounds = stretch.derivation_json, (*stretch.rounds, tuple(drawn))
     assert stretches
     assert stretch.record == at_once.record
-
-
-def test_a_failed_derivation_is_all_that_is_on_record() -> None:
-    """Nothing is drawn for it."""
-    multiple = derivation(NAME)["multiple"]
-    *first, last = multiple.lines
-    wrong = Chain(multiple.start, *first, replace(last, expression=d))
-    work = replace(WORK, claim=in_memory(replace(CLAIM, derive=lambda: wrong)))
-    end = evaluate(work, "", (), 60.0)
-    record = ClaimRecord.model_validate_json(end.record)
-    assert record.derivation.status is Proof.FAILED
-    assert (record.checks, record.controls, end.draws) == ((), (), 0)
 
 
 @pytest.mark.parametrize(

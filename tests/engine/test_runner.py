@@ -1,33 +1,16 @@
-"""Runs: settings, progress in order, a record complete; and plans, from times that were measured."""
+"""Runs: settings, a record complete; and plans, from times that were measured."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.tool import Ended
+from tests.tool import Tool
 from verify.engine import runner
-from verify.engine.catalogue import choose, shipped
 from verify.engine.runner import plan, sample_size
-from verify.engine.statements import read_sources
 from verify.evidence import RunRecord
 from verify.text.numbers import seconds
 from verify.version import __version__
-
-Write = Callable[..., Path]
-
-
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_progress_is_reported(workers: int) -> None:
-    """Each claim is handed over, in whatever order two processes finish."""
-    seen: list[str] = []
-    callbacks = runner.Callbacks(on_finish=lambda record: seen.append(f"{record.id} {record.verdict}"))
-    names = ["worked-dot-products", "sqrt-scaling-unique", "variance-of-multiple"]
-    claims = choose(shipped(), names)
-    settings = runner.settings(profile="quick")
-    run = runner.run(claims, settings, read_sources(), workers=workers, callbacks=callbacks)
-    assert sorted(seen) == sorted(f"{name} confirmed" for name in names)
-    assert [record.id for record in run.claims] == list(claims)
 
 
 def test_the_budget_is_spent_by_what_is_drawn(quick: RunRecord) -> None:
@@ -80,9 +63,7 @@ def test_the_times_are_those_of_the_reference(reference: RunRecord, tolerance: f
     assert plan(NAMES, runner.settings(), 10**6).startswith(f"About {seconds(start + longest)} with 1")
 
 
-def test_of_a_claim_of_ones_own_no_times_are_known(
-    tool: Callable[..., Ended], claim_file: Callable[..., Path]
-) -> None:
+def test_of_a_claim_of_ones_own_no_times_are_known(tool: Tool, claim_file: Callable[..., Path]) -> None:
     """The command takes files as `run` does, and names what it knows nothing of."""
     ended = tool("plan", "sqrt-scaling", "--claims", claim_file(), "--profile", "quick")
     assert ended.status == 0
