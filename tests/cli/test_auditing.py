@@ -143,19 +143,16 @@ def test_the_status_of_a_probe(tool: Tool, kernel: Path, name: str) -> None:
     assert said in ended.out
 
 
-@pytest.mark.parametrize(
-    ("named", "message"),
-    [
+@pytest.mark.usefixtures("kernel")
+def test_what_cannot_be_probed_ends_in_one_line(tool: Tool) -> None:
+    """A name without a function is refused, with what to give instead."""
+    for named, message in (
         ("attend", "name it as package.module:function"),
         ("math", "names no function; name it as package.module:function"),
         ("no_such_module:attend", "cannot be imported: ModuleNotFoundError"),
         ("kernel:nothing", "has no attribute 'nothing'"),
         ("kernel:np", "is not a function"),
-    ],
-)
-@pytest.mark.usefixtures("kernel")
-def test_what_cannot_be_probed_ends_in_one_line(tool: Tool, named: str, message: str) -> None:
-    """A name without a function is refused, with what to give instead."""
-    ended = tool("probe", named)
-    assert ended.status == 2
-    assert message in ended.complaint
+    ):
+        ended = tool("probe", named)
+        assert ended.status == 2
+        assert message in ended.complaint

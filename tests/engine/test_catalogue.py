@@ -122,21 +122,18 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
         assert said.endswith(f"; correct the claim file {path}")
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
+def test_a_path_that_is_no_claim_file_is_reported(tmp_path: Path) -> None:
+    """A missing file, a folder, and a file that is no Python."""
+    for name, message in (
         ("missing.py", "cannot be read (No such file or directory); give --claims the path"),
         (".", "is a folder; give one claim file"),
         ("mine.txt", "ends in .py"),
-    ],
-)
-def test_a_path_that_is_no_claim_file_is_reported(tmp_path: Path, name: str, message: str) -> None:
-    """A missing file, a folder, and a file that is no Python."""
-    (tmp_path / "mine.txt").write_text("A claim.")
-    with pytest.raises(ClaimError) as caught:
-        look_up([tmp_path / name])
-    assert str(caught.value).startswith(f"{tmp_path / name}: ")
-    assert message in str(caught.value)
+    ):
+        (tmp_path / "mine.txt").write_text("A claim.")
+        with pytest.raises(ClaimError) as caught:
+            look_up([tmp_path / name])
+        assert str(caught.value).startswith(f"{tmp_path / name}: ")
+        assert message in str(caught.value)
 
 
 def with_module_beside(folder: Path, name: str, length: str) -> Path:

@@ -77,9 +77,9 @@ def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPat
     assert stretch.record == at_once.record
 
 
-@pytest.mark.parametrize(
-    ("experiment", "said"),
-    [
+def test_unclear_or_toothless() -> None:
+    """No check, no control, a name that is no slug and no number are reported in one line."""
+    for experiment, said in (
         (Experiment((), (WRONG,)), "at least one check and one control"),
         (Experiment((RIGHT,), ()), "at least one check and one control"),
         (Experiment((replace(RIGHT, id="No Slug"),), (WRONG,)), "check No Slug: its id is not of lower-case"),
@@ -87,19 +87,16 @@ def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPat
             Experiment((replace(RIGHT, prediction=Prediction(math.nan, "x")),), (WRONG,)),
             "its prediction is nan",
         ),
-    ],
-)
-def test_unclear_or_toothless(experiment: Experiment, said: str) -> None:
-    """No check, no control, a name that is no slug and no number are reported in one line."""
-    with pytest.raises(ClaimError, match=said) as caught:
-        validate(experiment, "a-claim")
-    assert str(caught.value).startswith("claim a-claim")
-    assert "\n" not in str(caught.value)
+    ):
+        with pytest.raises(ClaimError, match=said) as caught:
+            validate(experiment, "a-claim")
+        assert str(caught.value).startswith("claim a-claim")
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("predicted", "tolerance", "said"),
-    [
+def test_a_wide_tolerance_that_nothing_is_said_of() -> None:
+    """Beside the prediction, or of its scale where that is 0, more than twice the run's takes a reason."""
+    for predicted, tolerance, said in (
         (
             1.0,
             Tolerance(10.0),
@@ -110,14 +107,11 @@ def test_unclear_or_toothless(experiment: Experiment, said: str) -> None:
         (0.0, Tolerance(3.0, 1.0, "a share"), "is 3 times the run's, of a share; make it"),
         (0.0, Tolerance(1.0, 8.0), 'its tolerance is a share of 8; say of what: of="…"'),
         (1.0, Tolerance(1.0, 2.0), "its tolerance is a share of 2; say of what"),
-    ],
-)
-def test_a_wide_tolerance_that_nothing_is_said_of(predicted: float, tolerance: Tolerance, said: str) -> None:
-    """Beside the prediction, or of its scale where that is 0, more than twice the run's takes a reason."""
-    check = replace(RIGHT, prediction=Prediction(predicted, ""), tolerance=tolerance)
-    with pytest.raises(ClaimError) as caught:
-        validate(Experiment((check,), (WRONG,)), "a-claim")
-    assert said in str(caught.value)
+    ):
+        check = replace(RIGHT, prediction=Prediction(predicted, ""), tolerance=tolerance)
+        with pytest.raises(ClaimError) as caught:
+            validate(Experiment((check,), (WRONG,)), "a-claim")
+        assert said in str(caught.value)
 
 
 ELSEWHERE = quantity("other", 1.0, 1.0, Bounded("mean"))

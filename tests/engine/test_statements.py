@@ -215,9 +215,9 @@ def test_a_statement_is_decided_without_code(
 PRINTED = 'printed = "8"\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "rest", "what"),
-    [
+def test_mistakes_are_named_with_their_place(tmp_path: Path) -> None:
+    """Before anything is drawn."""
+    for text, rest, what in (
         ("8", PRINTED + SCALE.replace("Var", "Vra"), "no function 'Vra'; did you mean 'Var'"),
         ("8", PRINTED + SCALE.replace("d_k = 64", ""), "needs a dimension; add d_k = 64"),
         ("8", PRINTED + SCALE.replace("64", "64.5"), "valid integer"),
@@ -226,13 +226,10 @@ PRINTED = 'printed = "8"\n'
         ("8", PRINTED + SCALE + '\nclaim = "sqrt-scaling"', "give claim and evidence, or compute"),
         ("One divides by 9.", PRINTED + SCALE, "does not have the number 8, which is printed"),
         ("8", PRINTED, "claim"),
-    ],
-)
-def test_mistakes_are_named_with_their_place(tmp_path: Path, text: str, rest: str, what: str) -> None:
-    """Before anything is drawn."""
-    with pytest.raises(SourcesError, match=r"mine\.toml: statement s1.*: ") as caught:
-        read_sources(written(tmp_path, text, rest))
-    assert what in str(caught.value)
+    ):
+        with pytest.raises(SourcesError, match=r"mine\.toml: statement s1.*: ") as caught:
+            read_sources(written(tmp_path, text, rest))
+        assert what in str(caught.value)
 
 
 def test_outcomes_are_printed_and_fail_the_run(tmp_path: Path, tool: Tool) -> None:
@@ -283,21 +280,16 @@ def decided(parts: list[PartEntry], record: ClaimRecord, noted: Outcome = Outcom
     return statement
 
 
-@pytest.mark.parametrize(
-    ("verdict", "about", "outcome"),
-    [
+def test_approximately_is_enough_only_where_the_source_says_about() -> None:
+    """A claim within tolerance but not exact satisfies only a statement that claims no more."""
+    for verdict, about, outcome in (
         (CONFIRMED, False, Outcome.HOLDS),
         (APPROXIMATE, False, Outcome.WITH_CONDITIONS),
         (APPROXIMATE, True, Outcome.HOLDS),
         (REFUTED, True, Outcome.WRONG),
         (UNDECIDED, True, Outcome.OPEN),
-    ],
-)
-def test_approximately_is_enough_only_where_the_source_says_about(
-    verdict: Verdict, about: bool, outcome: Outcome
-) -> None:
-    """A claim within tolerance but not exact satisfies only a statement that claims no more."""
-    assert decided([part(about=about)], claim(verdict=verdict)).outcome is outcome
+    ):
+        assert decided([part(about=about)], claim(verdict=verdict)).outcome is outcome
 
 
 def test_what_a_refuted_control_asserts_is_false() -> None:
