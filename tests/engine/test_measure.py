@@ -195,6 +195,15 @@ def often(check: Quantity, seeds: int) -> list[evidence.Check]:
     return [judged([check], settings=chosen, budget=loose)[0][check.id] for chosen in settings]
 
 
+@pytest.mark.slow
+def test_a_true_claim_is_refuted_as_rarely_as_promised() -> None:
+    """At the very edge of the band, after all looks, at most 5% of the time."""
+    outcomes = often(quantity("edge", 10.5, 10.0, spread=3.0), 25)
+    refuted = sum(check.verdict is Verdict.REFUTED for check in outcomes)
+    assert refuted <= stats.binom.isf(FALSE_ALARM, 25, 0.05)
+    assert max(check.looks for check in outcomes) == MAX_LOOKS
+
+
 def test_an_exact_prediction_is_decided_as_planned() -> None:
     """It is excluded at most 5% of the time, and decided by the planned look in 95%."""
     outcomes = often(quantity("exact", 10.0, 10.0, spread=3.0), 80)
