@@ -51,7 +51,7 @@ def test_the_lines_are_those_that_were_fitted(start: Opening) -> None:
             assert (row.check, len(row.cells)) == (check, 5)
             assert band.count(" to ") == 1
     about = spaced(start.fits[0].about)
-    assert "normal components; 9 dimensions from 1 to 1024; 12 956 blocks, 76.9 M draws" in about
+    assert "normal components; 9 dimensions from 1 to 1024; 12 960 blocks, 77.3 M draws" in about
     assert start.ordinary is not None
 
 
