@@ -5,8 +5,8 @@ from itertools import product
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Derivation, Dot, E, Expr
 from verify.spec import Items, Limit, Plot, Quantile, Rational, S, Softmax, Symbol, Threshold, Within, Wrong
-from verify.spec import a, assume, cited, d, d_v, i, j, k, l, limit, moments, n, over_components, over_keys, q
-from verify.spec import score, sqrt, squares, substitute, u, v
+from verify.spec import a, assume, cited, d, d_v, i, integrated, j, k, l, limit, moments, n, over_components
+from verify.spec import over_keys, q, score, sqrt, squares, substitute, u, v
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
 # Where the typical gradient is larger unscaled, or smaller: numbers of keys with dimensions.
@@ -82,6 +82,9 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     yield Wrong("rms-vanishes", of="rms-grows", at_most=unity, says=says)
     says = "at full size, too, the ratio of root mean squares is the root of the dimension"
     yield Wrong("keeps-to-the-limit", of="rms-grows", equals=1 / c, says=says)
+    says = "the typical gradient grows as the root mean square does"
+    root = Rational(integrated(derived["queries"].end, at(16, 16))).limit_denominator(1000)
+    yield Wrong("typical-as-rms", of="median-above-1-n16-d16", at_least=Threshold(root), says=says)
     says = "the typical gradient explodes: without scaling it is larger in high dimension, too"
     yield Wrong("typical-explodes", of="median-below-1-n16-d256", at_least=unity, says=says)
     says = "in {cell:d_k} dimensions less than {value} of the typical gradient is left"

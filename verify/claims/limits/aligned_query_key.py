@@ -1,7 +1,8 @@
 """Aligned queries and keys have scores with a mean of their own."""
 
 from verify.spec import Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, S, Symbol, Var, Within
-from verify.spec import Wrong, a, algebra, cite, d, i, latex, m, moments, normal, over_components, q, sqrt
+from verify.spec import Wrong, a, algebra, cite, d, earlier, i, latex, m, moments, normal, over_components, q
+from verify.spec import sqrt
 
 DIMENSIONS, RHO = (4, 16, 64), S.Half
 FACTORS = {"root-mean": 1 / sqrt(d), "over-mean": 1 / d}
@@ -31,7 +32,12 @@ def derive() -> tuple[Chain, ...]:
         )
         for name, factor in FACTORS.items()
     )
-    return mean, variance, *scaled
+    title = "How many standard deviations the mean is from 0"
+    ratio = Chain(E(ALIGNED) / sqrt(Var(ALIGNED)), name="ratio", title=title, given=given).through(
+        (mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean)),
+        (rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance)),
+    )
+    return mean, variance, *scaled, ratio
 
 
 def experiment(derived: Derivation) -> Items:
@@ -53,7 +59,8 @@ CLAIM = Claim(
     "mean of the score is {main:end} and its variance {variance:end}: dividing by {d_k} keeps the mean, "
     "dividing by {root_d} does not.",
     meaning="The root is the right scale at initialisation, when queries and keys are independent of each "
-    "other. Where training aligns them, the mean takes over, which calls for division by {d_k}: the choice "
-    "of maximal-update parametrisation. Which scale is right depends on what it is to keep.",
+    "other. Where training aligns them, the mean takes over, {ratio:end} standard deviations from zero, "
+    "which calls for division by {d_k}: the choice of maximal-update parametrisation. Which scale is right "
+    "depends on what it is to keep.",
     references=cite("yang2022"),
 )
