@@ -58,7 +58,8 @@ CLAIM = Claim(
     "average over standard normal queries of 3 dimensions or more, {raw}.",
     meaning="From how many dimensions on weights must concentrate depends on the number of keys, but only "
     "through its logarithm: the bound for a query of typical length is 1 at {freezing-dimension-n16:2} "
-    "dimensions for 16 keys and at {freezing-dimension-n4096:2} for 4096. Over {raw-n256-d11:n} keys the "
+    "dimensions for 16 keys and at {freezing-dimension-n4096:2} for 4096. There weights are far from "
+    "saturated yet, for the transition is gradual. Over {raw-n256-d11:n} keys the "
     "mean of {squares} is {raw-n256-d11:prediction.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:prediction.2} at "
     "{raw-n256-d22:d_k}, {raw-n256-d64:prediction.2} at {raw-n256-d64:d_k} and {raw-n256-d256:prediction.2} "
     "at {raw-n256-d256:d_k}; scaled, in {scaled-n256-d64:d_k} dimensions, it is "
