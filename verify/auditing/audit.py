@@ -39,9 +39,7 @@ from verify.executors.machine import environment
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 
-_TOLERANCE = (
-    0.01  # the interval of the scale that the output implies has to lie within 1% of the intended scale
-)
+_TOLERANCE = 0.01  # how far the interval of an implied scale may reach from the intended scale, relatively
 _BFLOAT16 = 2.0**-8
 _WIDER = "scale the queries before the product, or keep scores in float32"
 _MOST_NAMED = 3
