@@ -23,8 +23,7 @@ from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.proofs.statement import recorded
 from verify.report.drawings import SMALL, draw_figures
 from verify.report.formulas import Formulas
-from verify.report.front import FEW, is_led
-from verify.report.opening import OPENING, ratios
+from verify.report.front import FEW, PLAN, is_led, ratios
 from verify.spec import Chain, Claim, Reference, Var, cite, d, score
 from verify.spec.claim import bibliography
 from verify.symbolic import notation
@@ -174,7 +173,7 @@ def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
     every = {f"{claim.id}.{figure.id}" for claim in quick.claims for figure in claim.series}
     # A report of a few claims has the ratios of all, that of the catalogue those of the claims that open it.
     few = is_led(quick) and len(quick.claims) <= FEW
-    led = [claim for claim in quick.claims if few or (claim.id in OPENING and not is_led(quick))]
+    led = [claim for claim in quick.claims if few or (claim.id in PLAN["opening"] and not is_led(quick))]
     every |= ratios({claim.id: claim for claim in led}).keys()
     assert {name.removeprefix(SMALL) for name in drawn} == every
 

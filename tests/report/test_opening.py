@@ -5,7 +5,7 @@ import pytest
 from tests.report.builders import spaced, turned
 from verify.evidence import Proof, Verdict
 from verify.evidence.load import shipped
-from verify.report.opening import Opening, opening, ratios
+from verify.report.front import Opening, opening, ratios
 from verify.report.run import Report
 
 CLAIMS = ("score-variance", "sqrt-scaling")

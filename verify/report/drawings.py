@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from verify.evidence import Figure, RunRecord
 from verify.executors.workers import Workers, using
 from verify.report.cache import DrawingCache
-from verify.report.front import FEW, is_led
-from verify.report.opening import OPENING, ratios
+from verify.report.front import FEW, PLAN, is_led, ratios
 
 SMALL = "small."
 """What the keys of drawings at half the width of the text start with."""
@@ -22,7 +21,7 @@ def draw_figures(record: RunRecord, workers: Workers | int | None = None) -> dic
     claims = {claim.id: claim for claim in record.claims}
     figures = {f"{name}.{figure.id}": figure for name, claim in claims.items() for figure in claim.series}
     # A report of a few claims has the ratios of all, a report of many those that open it.
-    of = OPENING if not is_led(record) else claims if len(claims) <= FEW else ()
+    of = PLAN["opening"] if not is_led(record) else claims if len(claims) <= FEW else ()
     small = figures | ratios({name: claims[name] for name in of if name in claims})
     drawings = figures | {SMALL + key: figure for key, figure in small.items()}
     wanted = {key: f"{key}.\n{figure.model_dump_json()}" for key, figure in drawings.items()}

@@ -1,56 +1,39 @@
-"""The first page: what it asks and answers, and the numbers that say so or say otherwise."""
+"""The first pages: what is asked and answered, how it is derived, and the numbers and scenes that show it."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from verify.evidence import Check, ClaimRecord, Proof, RunRecord, Verdict
-from verify.evidence.words import (
-    MOST_SERIOUS_FIRST,
-    at_settings,
-    badge,
-    capitalised,
-    cell_text,
-    closed,
-    decisive_check,
-    predicted,
-    sentence,
+from verify.evidence import (
+    Axis,
+    ChainRecord,
+    Check,
+    ClaimRecord,
+    Figure,
+    OrdinaryFit,
+    PlotLayer,
+    Proof,
+    RunRecord,
+    Verdict,
+    words,
 )
-from verify.report.cards import named
-from verify.report.tables import value_of
+from verify.files.names import shipped_table
+from verify.report.cards import Card, FigureView, drawing, named
+from verify.report.tables import Row, check_table, sample_size, shared_settings, value_of
 from verify.text import numbers
 from verify.text.latex import Prose, slashed
 
-TITLE = "Scaled dot-product attention: what is true, and how we know"
 FEW = 3
 """A report of at most this many claims shows the derivation and the figure of each on its first page."""
-_QUESTION = r"Why are scores divided by $\sqrt{d_k}$?"
-_ANSWER = (
-    (
-        (
-            r"If the components of a query $q$ and a key $k$ are independent with mean 0 and variance 1, "
-            r"each of the $d_k$ dimensions adds 1 to the variance of the score $q\cdot k$. Dividing by "
-            r"$\sqrt{d_k}$ restores variance 1 at every width, and only $\pm1/\sqrt{d_k}$ does."
-        ),
-        ("score-variance", "sqrt-scaling-unique"),
-    ),
-    (
-        (
-            r"Without it, the larger of two softmax weights tends to 1 as $d_k$ grows, and their softmax "
-            r"transmits less gradient. Yet not all gradients vanish: for a given number of keys the typical "
-            r"one does in high dimension, while their root mean square grows."
-        ),
-        ("softmax-saturation", "jacobian-saturation", "vanishing-or-exploding"),
-    ),
-)
-"""The sentences of the answer, each with the claims that it rests on."""
-_KEYS = {
-    "score-variance.slope": r"variance of $q\cdot k$ per dimension",
-    "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, all widths",
-    "softmax-saturation.raw-two-keys-d64": "mean of the larger of two weights, unscaled",
-    "jacobian-saturation.unscaled-d64": r"two keys, mean $\lVert J\rVert^2$ of the Jacobian, unscaled",
-    "vanishing-or-exploding.rms-grows": "r.m.s. of a query’s gradient, unscaled/scaled, 16 keys, $d_v$ = 8",
-}
-"""The checks that stand on the first page, and what they compare."""
+PLAN = shipped_table("report")
+"""What the report says in words of its own, and which claims, checks and figures it shows where."""
+_RATIO = "ratio"
+_LOW = re.compile(r"\\left(\(|\[)((?:(?!\\left|\\right|\\sum|\\frac).)*)\\right(\)|\])")
+_SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
+_SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
+_FEWEST = 3  # dimensions of a figure over them
+_FINER = 30  # parts of a band that its printed ends tell apart
 
 
 class KeyNumber(NamedTuple):
@@ -77,41 +60,87 @@ class Failure(NamedTuple):
     whole: Prose
 
 
+class Derived(NamedTuple):
+    """Derivations under one heading, each with its claim's card, and what all of them assume."""
+
+    id: str
+    title: str
+    assumptions: tuple[Prose, ...]
+    chains: tuple[tuple[Card, ChainRecord], ...]
+
+
+class FittedLine(NamedTuple):
+    """The line through a claim's measured variances; ``about`` names what, its law and how much was drawn.
+
+    ``rows`` are its coefficients, and how far it is from the points, each with what it is and tolerates, its
+    check as a row, and where its interval has to lie.
+    """
+
+    about: Prose
+    rows: tuple[tuple[Prose, Row, str], ...]
+
+
+class Opening(NamedTuple):
+    """The start of the report: derivations, those of the second page, fitted lines, figures.
+
+    ``level`` is that of each interval of the fits; ``ordinary`` is an unweighted fit, if any is on record.
+    """
+
+    derived: Derived
+    further: tuple[Derived, ...]
+    fits: tuple[FittedLine, ...]
+    level: str
+    ordinary: OrdinaryFit | None
+    histograms: tuple[FigureView, ...]
+    ratios: tuple[FigureView, ...]
+
+
+Point = tuple[int, float, float, float, str, str]
+"""Dimension, estimate, both ends of the interval, the estimate as it is printed, and the check's key."""
+
+
+class LessonScene(NamedTuple):
+    """A scene: its name, its claim, the figure that stands for it where nothing moves, its points by series.
+
+    ``numbers`` are the measured values that its words name, as they are printed, by their keys.
+    """
+
+    name: str
+    claim: str
+    still: FigureView
+    points: Mapping[str, tuple[Point, ...]]
+    numbers: Mapping[str, str]
+
+
 def is_led(record: RunRecord) -> bool:
     """Return whether a report is about the claims asked for: the usual answer needs others."""
-    needed = {name for _, rests in _ANSWER for name in rests}
+    needed = {name for answer in PLAN["answer"] for name in answer["rests"]}
     asked = record.run.claims or record.run.own_sources or record.run.pack
     return bool(asked) and not needed <= {claim.id for claim in record.claims}
 
 
-def title_of(record: RunRecord) -> Prose:
-    """Return the title of the report: as given, else that of its only claim, else the usual title."""
-    if given := record.run.presentation.title:
-        return Prose(given)
-    if not is_led(record):
-        return Prose(TITLE)
-    count = len(record.claims)
-    if not record.run.claims:
-        return Prose("Statements about attention, decided")
-    return Prose(record.claims[0].title if count == 1 else f"{count} claims about attention, verified")
-
-
-def question_of(record: RunRecord) -> Prose:
-    """Return the question of the first page: as given, else that of its claims."""
-    asked = "Is it true?" if len(record.claims) == 1 else "Are they true?"
-    return Prose(record.run.presentation.question or (asked if is_led(record) else _QUESTION))
+def title_and_question(record: RunRecord) -> tuple[Prose, Prose]:
+    """Return the title of the report and the question of its first page: as given, else of its claims."""
+    title, question, count = PLAN["title"], PLAN["question"], len(record.claims)
+    if is_led(record):
+        title = "Statements about attention, decided"
+        question = "Is it true?" if count == 1 else "Are they true?"
+        if record.run.claims:
+            title = record.claims[0].title if count == 1 else f"{count} claims about attention, verified"
+    given = record.run.presentation
+    return Prose(given.title or title), Prose(given.question or question)
 
 
 def answers(claims: Mapping[str, ClaimRecord]) -> Iterator[tuple[Prose, tuple[Prose, ...]]]:
     """Yield the sentences of the usual answer, each with what of its claims this run did not confirm."""
-    for text, rests in _ANSWER:
+    for answer in PLAN["answer"]:
         against: dict[str, None] = {}
-        for claim in map(claims.get, rests):
+        for claim in map(claims.get, answer["rests"]):
             if claim is None:
                 against["a claim is not part of this run"] = None
             elif claim.verdict is not Verdict.CONFIRMED:
                 against[f"“{claim.title}” is {claim.verdict}"] = None
-        yield Prose(text), tuple(map(Prose, against))
+        yield Prose(answer["text"]), tuple(map(Prose, against))
 
 
 def failures(record: RunRecord) -> Iterator[Failure]:
@@ -119,34 +148,31 @@ def failures(record: RunRecord) -> Iterator[Failure]:
     for claim in record.claims:
         if claim.derivation.status is Proof.FAILED:
             short = f"The derivation of “{claim.title}” fails"
-            yield Failure(claim.id, Prose(short), Prose(closed(claim.derivation.reason)))
+            yield Failure(claim.id, Prose(short), Prose(words.closed(claim.derivation.reason)))
         refuted = [check for check in claim.checks if check.verdict is Verdict.REFUTED]
         if claim.verdict is Verdict.REFUTED and refuted:
             check = max(refuted, key=lambda check: check.deviation)
             wanted = numbers.beside(check.prediction, check.standard_error)
-            against = {
-                "=": f"not {wanted}",
-                "≤": f"above the bound {wanted}",
-                "≥": f"below the bound {wanted}",
-            }
-            short = f"{check.quantity}{at_settings(check)} is {value_of(check)}, {against[check.relation]}"
+            against = {"=": "not", "≤": "above the bound", "≥": "below the bound"}[check.relation]
+            short = f"{check.quantity}{words.at_settings(check)} is {value_of(check)}, {against} {wanted}"
             # How far it is off as a share of what was predicted; of zero there is none.
             if apart := numbers.apart(check.estimate, check.prediction):
                 short += f": {apart}"
-            whole = sentence(check, derived=claim.derivation.status.stands) if check.method != "exact" else ""
+            stands, is_exact = claim.derivation.status.stands, check.method == "exact"
+            whole = "" if is_exact else words.sentence(check, derived=stands)
             if len(refuted) > 1:
                 whole = f"{whole} {len(refuted)} checks of this claim are refuted.".strip()
-            yield Failure(f"{claim.id}.{check.id}", Prose(short), Prose(capitalised(whole)))
+            yield Failure(f"{claim.id}.{check.id}", Prose(short), Prose(words.capitalised(whole)))
     for stated in record.statements:
         if record.run.own_sources and record.fails(stated):
-            short = f"Statement {stated.id} is {badge(stated.outcome).word}: {stated.text}"
-            reasons = " ".join(closed(part.reason) for part in stated.parts if not part.holds)
+            short = f"Statement {stated.id} is {words.badge(stated.outcome).word}: {stated.text}"
+            reasons = " ".join(words.closed(part.reason) for part in stated.parts if not part.holds)
             yield Failure(f"statement-{stated.id}", Prose(short), Prose(reasons))
 
 
 def numbers_of(claim: ClaimRecord, most: int) -> tuple[KeyNumber, ...]:
     """Return the numbers of a claim that the first page prints: what failed first, then evenly chosen."""
-    checks = sorted(claim.checks, key=lambda check: MOST_SERIOUS_FIRST.index(check.verdict))
+    checks = sorted(claim.checks, key=lambda check: words.MOST_SERIOUS_FIRST.index(check.verdict))
     failing = [check for check in checks if check.verdict is not Verdict.CONFIRMED][:most]
     others = [check for check in checks if check.verdict is Verdict.CONFIRMED]
     room = most - len(failing)
@@ -159,14 +185,14 @@ def key_numbers(record: RunRecord) -> Iterator[KeyNumber]:
     """Yield the numbers of the first page: the usual, or a number of each claim that a report is about."""
     if is_led(record):
         for claim in record.claims:
-            if check := decisive_check(claim.checks):
+            if check := words.decisive_check(claim.checks):
                 yield _key_number(claim, check, named(check))
         return
     checks = {f"{claim.id}.{check.id}": (claim, check) for claim in record.claims for check in claim.checks}
-    for key, what in _KEYS.items():
+    for key, what in PLAN["numbers"].items():
         if key in checks:
             claim, check = checks[key]
-            width = cell_text({name: value for name, value in check.cell.items() if name == "d_k"})
+            width = words.cell_text({name: value for name, value in check.cell.items() if name == "d_k"})
             yield _key_number(claim, check, ", ".join(filter(None, [what, width])))
 
 
@@ -180,8 +206,214 @@ def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
         link=f"{claim.id}.{check.id}",
         check=check,
         what=Prose(slashed(what)),
-        predicted=predicted(check, check.standard_error),
+        predicted=words.predicted(check, check.standard_error),
         estimate=value_of(check) if is_exact else measured.with_error,
         interval="exact" if is_exact else measured.interval,
         tolerance="" if is_exact else f"{sign}{room}",
     )
+
+
+def opening(cards: Mapping[str, Card]) -> Opening | None:
+    """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
+    standing = {name: card for name, card in cards.items() if card.claim.derivation.status.stands}
+    first = [standing[name] for name in PLAN["opening"] if name in standing]
+    if len(first) < len(PLAN["opening"]):
+        return None
+    chains = [(first[0], _main(first[0].claim))]
+    for card in first[1:]:
+        # The shortest way to what the claim says.
+        others = [chain for chain in card.claim.derivation.chains if chain.start == _main(card.claim).start]
+        chains.append((card, min(others, key=lambda chain: len(chain.lines))))
+    # Of the derivations of the second page, those that a run has and that stand.
+    further = []
+    for key, wanted in PLAN["derivations"].items():
+        whole = [
+            (standing[claim], chain)
+            for claim, name in wanted["chains"]
+            if claim in standing
+            for chain in standing[claim].claim.derivation.chains
+            if chain.name == name
+        ]
+        if whole:
+            further.append(_derived(key, wanted["title"], whole))
+    fits = [check for card in first for check in card.claim.checks if check.method == "fit"]
+    figures = {view.key: view for card in cards.values() for view in card.figures}
+    return Opening(
+        derived=_derived("", "", chains, unfold=1),
+        further=tuple(further),
+        fits=tuple(_fitted(card) for card in first if any(check in fits for check in card.claim.checks)),
+        level=numbers.level(min(check.level for check in fits)) if fits else "",
+        ordinary=next(iter(first[0].claim.fits), None),
+        histograms=tuple(figures[key] for key in PLAN["histograms"] if key in figures),
+        ratios=tuple(ratio_views(first)),
+    )
+
+
+def derived_in(card: Card) -> Derived | None:
+    """Return the main derivation of a claim, line by line; None of a claim without a derivation."""
+    if not card.claim.derivation.chains:
+        return None
+    chain = _main(card.claim)
+    return Derived(card.claim.id, chain.title, card.assumptions, ((card, _as_written(chain)),))
+
+
+def _derived(name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], unfold: int = 0) -> Derived:
+    """Return chains under a heading; the first ``unfold`` of them say that a score is a sum, and go on so."""
+    shared = [
+        text for text in chains[0][1].assumptions if all(text in chain.assumptions for _, chain in chains)
+    ]
+    written = (
+        (card, _as_written(chain, unfolds=place < unfold)) for place, (card, chain) in enumerate(chains)
+    )
+    return Derived(name, title, tuple(map(Prose, shared)), tuple(written))
+
+
+def _main(claim: ClaimRecord) -> ChainRecord:
+    return claim.derivation.main or claim.derivation.chains[0]
+
+
+def _as_written(chain: ChainRecord, *, unfolds: bool = False) -> ChainRecord:
+    """Return a chain as it is written by hand: scores for their sums unless it ``unfolds``, low brackets."""
+
+    def written(latex: str, *, short: bool = not unfolds) -> str:
+        latex = latex.replace(_SUM, _SCORE) if short else latex
+        latex = _SQUARED_MEAN.sub(r"\\left(\1\\right)^{2}", latex)
+        while (lower := _LOW.sub(r"\1\2\3", latex)) != latex:
+            latex = lower
+        return latex
+
+    lines = [line.model_copy(update={"latex": written(line.latex)}) for line in chain.lines]
+    if unfolds and _SUM in chain.start:
+        sum_ = {"latex": written(chain.start), "because": "A score is a sum over components", "relation": "="}
+        lines.insert(0, chain.lines[0].model_copy(update=sum_))
+    return chain.model_copy(update={"start": written(chain.start, short=True), "lines": tuple(lines)})
+
+
+def _points(claim: ClaimRecord) -> tuple[Check, ...]:
+    """Return the values of the first quantity measured, by dimension: a claim's lines go through them."""
+    return tuple(
+        check
+        for check in claim.checks
+        if check.quantity == claim.checks[0].quantity
+        and (check.method, check.relation) == ("monte-carlo", "=")
+        and isinstance(check.cell.get("d_k"), int)
+        and check.prediction > 0
+    )
+
+
+def _fitted(card: Card) -> FittedLine:
+    checks = [check for check in card.claim.checks if check.method == "fit"]
+    points = _points(card.claim)
+    settings = shared_settings(points)
+    law = words.cell_text(settings, without=("d_k", "block"))
+    if settings.get("query") == settings.get("key") is not None and len(settings) == 2:
+        law = Prose(f"{settings['key']} components")
+    dimensions = [check.cell["d_k"] for check in points]
+    reach = f"{len(points)} dimensions from {min(dimensions)} to {max(dimensions)}" if points else ""
+    # Each coefficient is judged when it is decided, some on larger samples than others.
+    by_size = sorted(checks, key=lambda check: check.blocks)
+    sizes = dict.fromkeys(sample_size(check) for check in (by_size[0], by_size[-1]))
+    drawn = " to ".join(f"{size.replace('/', 'blocks,')} draws" for size in sizes)
+    about = (
+        f"{slashed(checks[0].quantity.rpartition(' of ')[2])}: {'; '.join(filter(None, [law, reach, drawn]))}"
+    )
+    rows = []
+    for row in (row for group in check_table(checks)[0] for row in group.rows):
+        tolerance = words.tolerance_text(row.check.model_copy(update={"tolerance_because": ""}))
+        band = [end for end in row.check.band if end is not None]
+        ends = [numbers.beside(end, (max(band) - min(band)) / _FINER) for end in band]
+        what = f"{row.check.quantity.rpartition(' of ')[0]} ({tolerance})"
+        rows.append((Prose(what), row, " to ".join(ends)))
+    return FittedLine(Prose(about), tuple(rows))
+
+
+def ratio_views(cards: Sequence[Card]) -> Iterator[FigureView]:
+    """Yield the figures of measured over derived values of claims, as they are printed."""
+    numbered = {card.claim.id: card.number for card in cards}
+    for key, figure in ratios({card.claim.id: card.claim for card in cards}).items():
+        yield drawing(key, figure, f"{numbered[key.partition('.')[0]]}, as a ratio")
+
+
+def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:
+    """Return the figures of measured over derived values by key, of claims measured in several dimensions."""
+    return {
+        f"{name}.{_RATIO}": _ratio(claim) for name, claim in claims.items() if len(_points(claim)) >= _FEWEST
+    }
+
+
+def _ratio(claim: ClaimRecord) -> Figure:
+    """Draw each estimate over its prediction, with its interval, before the band of what is tolerated.
+
+    On an axis of powers of ten neither an interval nor a tolerance of 1% can be seen. What the controls
+    predict that move a value just too far stands beside.
+    """
+    points, score = _points(claim), PLAN["opening"].get(claim.id, "")
+    what, of = ("variance", f" of {score}") if score else ("value", "")
+    derived = {check.cell["d_k"]: check.prediction for check in points}
+    places = tuple(float(check.cell["d_k"]) for check in points)
+    share = numbers.percent(points[0].tolerance)
+    holds = all(check.verdict is Verdict.CONFIRMED for check in points)
+    band = PlotLayer(
+        kind="band",
+        role="truth",
+        label=f"derived, ±{share}",
+        x=places,
+        y=(1.0,) * len(places),
+        lo=tuple(1 - check.tolerance for check in points),
+        hi=tuple(1 + check.tolerance for check in points),
+    )
+    measured = PlotLayer(
+        kind="points",
+        role="measured",
+        label="measured",
+        x=places,
+        y=tuple(check.estimate / check.prediction for check in points),
+        lo=tuple(check.interval[0] / check.prediction for check in points),
+        hi=tuple(check.interval[1] / check.prediction for check in points),
+    )
+    layers = [band, measured]
+    too_far = {
+        float(control.cell["d_k"]): control.prediction / derived[control.cell["d_k"]]
+        for control in claim.controls
+        if control.is_near_miss and control.cell.get("d_k") in derived
+    }
+    if too_far:
+        first = next(iter(too_far.values()))
+        label = f"wrong: {numbers.percent(abs(first - 1))} {'more' if first > 1 else 'less'}"
+        layers.append(
+            PlotLayer(kind="points", role="control", label=label, x=tuple(too_far), y=tuple(too_far.values()))
+        )
+    return Figure(
+        id=_RATIO,
+        title=f"Within {share} of the derived {what}" if holds else f"Beside the derived {what}",
+        alt=f"Measured over derived {what}{of}, with intervals, from {places[0]:g} to {places[-1]:g} "
+        "dimensions, before the band of what is tolerated around 1.",
+        x=Axis(label="dimension $d_k$", scale="log"),
+        y=Axis(label=f"{what}{of}, measured over derived"),
+        layers=tuple(layers),
+    )
+
+
+def scenes(cards: Mapping[str, Card]) -> Iterator[LessonScene]:
+    """Yield the scenes that the page draws: of claims that were confirmed, with all that their words name."""
+    for name, plan in PLAN["scenes"].items():
+        card = cards.get(plan["claim"])
+        stills = [view for view in card.figures if view.key == plan["figure"]] if card else []
+        if card is None or not stills or card.claim.verdict is not Verdict.CONFIRMED:
+            continue
+        checks = {check.id: check for check in card.claim.checks}
+        points: dict[str, tuple[Point, ...]] = {}
+        for series, patterns in plan["drawn"].items():
+            points[series] = tuple(
+                _point(f"{card.claim.id}.{check.id}", check)
+                for check in checks.values()
+                if "d_k" in check.cell and any(fnmatchcase(check.id, pattern) for pattern in patterns)
+            )
+        if checks.keys() >= set(plan["named"]):
+            said = {f"{card.claim.id}.{check}": value_of(checks[check]) for check in plan["named"]}
+            yield LessonScene(name, card.claim.id, stills[0], points, said)
+
+
+def _point(key: str, check: Check) -> Point:
+    value, low, high = (float(f"{number:.5g}") for number in (check.estimate, *check.interval))
+    return int(check.cell["d_k"]), value, low, high, value_of(check), key

@@ -20,20 +20,8 @@ from verify.evidence import (
 from verify.evidence.load import creation
 from verify.evidence.words import counted_checks
 from verify.files.names import shipped_table
+from verify.report import front
 from verify.report.cards import Card, FigureView, card, keys_of
-from verify.report.front import (
-    FEW,
-    KeyNumber,
-    answers,
-    failures,
-    is_led,
-    key_numbers,
-    numbers_of,
-    question_of,
-    title_of,
-)
-from verify.report.lesson import LessonScene, scenes
-from verify.report.opening import Derived, Opening, derived_in, opening, ratio_views
 from verify.report.tables import refuted
 from verify.text import numbers
 from verify.text.latex import Prose
@@ -41,57 +29,7 @@ from verify.text.latex import Prose
 _ROOM = {1: 20, 2: 14, 3: 10}  # numbers of a claim on the first page, by the number of claims
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
-_FRONT_FIGURES = (
-    "score-variance.variance-line",
-    "sqrt-scaling.three-scales",
-    "softmax-saturation.largest-weight",
-    "vanishing-or-exploding.two-answers",
-)
-"""The figures of the usual first page, those of them that a run has."""
-_MEASURED = 2  # of these, what shows the variances
-_PAGES = {
-    "experiments": (
-        "The documents’ own experiments, repeated",
-        "worked-dot-products score-spread pairwise-estimator softmax-worked-examples score-variance-any-law",
-    ),
-    "softmax": (
-        "What becomes of the softmax",
-        "softmax-saturation softmax-two-keys attention-concentration attention-entropy effective-keys",
-    ),
-    "gradients": (
-        "What becomes of gradients",
-        "jacobian-saturation vanishing-or-exploding ignored-keys gradient-through-layers training-stability",
-    ),
-    "limits": (
-        "Where it stops being true",
-        (
-            "correlated-components dependent-query-key self-score aligned-query-key row-variance "
-            "heavy-tails causal-rows length-scaling projected-tokens half-precision"
-        ),
-    ),
-}
-"""By its id, the title of each page of the short print, and the claims that it shows at length."""
-PRINTED = frozenset(claim for _, claims in _PAGES.values() for claim in claims.split())
-"""The claims that the short print shows at length."""
-_NOTATION = {
-    r"$q$, $k$": "a query and a key: vectors of $d_k$ components",
-    r"$d_k$": "the width of a head: the number of components of a query or key",
-    r"$q\cdot k$": r"the score of a query and a key, $\sum_{i=1}^{d_k} q_i k_i$, before any scaling",
-    r"$c$": r"the scale, the factor of every score; $1/\sqrt{d_k}$ unless stated otherwise",
-    r"$n$": "the number of keys in a row",
-    r"$s_j$, $p_j$": r"the scores of a row and its weights, $p_j = e^{s_j}/\sum_l e^{s_l}$",
-    r"$Q$, $K$, $V$": "matrices whose rows are queries, keys and values",
-    r"$P$": "the matrix of weights, whose rows sum to 1",
-    r"$J$": r"the Jacobian of the softmax, $\partial p_i/\partial s_j = p_i(\delta_{ij} - p_j)$",
-    r"$\sigma$": "the standard deviation of the scores in a row",
-    r"$\mathbb{E}$, $\operatorname{Var}$": "mean and variance over fresh queries and keys",
-    r"$T$, $D$, $L$": "the number of tokens, the width of the model, and the number of layers",
-    r"$\rho$, $\kappa$": "a correlation, and the kurtosis of components, 3 for normal ones",
-    r"$H$, $Q_{0.95}$": "the entropy of a row’s weights in nats, and the 95% point of a law",
-    r"$\Phi$": "the distribution function of a standard normal number",
-    r"$\hat V$, $N$": "the plain variance of the scores of all pairs of $N$ vectors",
-    r"$b$, $r$, $M$, $\lambda$": "what their row says: a score or bits, a rate, a bound, a factor",
-}
+_MEASURED = 2  # of the usual first page's figures, what shows the variances
 
 
 class Section(NamedTuple):
@@ -117,8 +55,8 @@ class Lead(NamedTuple):
     """A claim that the first page is about, with its derivation, its numbers and its figures there."""
 
     card: Card
-    derived: Derived | None
-    keys: tuple[KeyNumber, ...]
+    derived: front.Derived | None
+    keys: tuple[front.KeyNumber, ...]
     figures: tuple[FigureView, ...]
 
 
@@ -148,22 +86,19 @@ class Report:
     holds, the most serious first. ``anchors`` are the places that a link can lead to.
     """
 
-    definition = Prose(
-        r"$\operatorname{Attention}(Q, K, V) = "
-        r"\operatorname{softmax}\left(Q K^{\mathsf T}/\sqrt{d_k}\right) V$"
-    )
-    notation = tuple((Prose(symbol), Prose(meaning)) for symbol, meaning in _NOTATION.items())
+    definition = Prose(front.PLAN["definition"])
+    notation = tuple((Prose(symbol), Prose(meaning)) for symbol, meaning in front.PLAN["notation"].items())
     formats = citations.FORMS
 
     def __init__(self, record: RunRecord) -> None:
         self.record = record
-        self.title, self.question = title_of(record), question_of(record)
+        self.title, self.question = front.title_and_question(record)
         self.author = record.run.presentation.author or citations.AUTHORS
-        self.is_led = is_led(record)
+        self.is_led = front.is_led(record)
         self.chapters = tuple(_chapters(record))
         self.cards = {card.claim.id: card for chapter in self.chapters for card in chapter.cards}
-        self.failures = tuple(failures(record))
-        self.keys = tuple(key_numbers(record))
+        self.failures = tuple(front.failures(record))
+        self.keys = tuple(front.key_numbers(record))
         # The laws of components behind these numbers.
         cells = [key.check.cell for key in self.keys]
         self.laws = {str(cell[side]) for cell in cells for side in ("query", "key") if side in cell}
@@ -172,22 +107,22 @@ class Report:
         self.leads: tuple[Lead, ...] = ()
         self.pages = self.chapters
         self.panels: tuple[FigureView, ...] = ()
-        self.opening: Opening | None = None
-        self.lesson: tuple[LessonScene, ...] = ()
+        self.opening: front.Opening | None = None
+        self.lesson: tuple[front.LessonScene, ...] = ()
         self.answer: tuple[tuple[Prose, tuple[Prose, ...]], ...] = ()
         self.limits: list[Card] = []
         self.advice: list[tuple[Card, Mapping[str, str]]] = []
         if not self.is_led:
             self.pages = tuple(
-                Section(page, "", Prose(title), printed)
-                for page, (title, claims) in _PAGES.items()
-                if (printed := tuple(self.cards[claim] for claim in claims.split() if claim in self.cards))
+                Section(page, "", Prose(of["title"]), printed)
+                for page, of in front.PLAN["pages"].items()
+                if (printed := tuple(self.cards[claim] for claim in of["claims"] if claim in self.cards))
             )
             drawn = {view.key: view for card in self.cards.values() for view in card.figures}
-            self.panels = tuple(drawn[key] for key in _FRONT_FIGURES if key in drawn)
-            self.opening = opening(self.cards)
-            self.lesson = tuple(scenes(self.cards))
-            self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
+            self.panels = tuple(drawn[key] for key in front.PLAN["panels"] if key in drawn)
+            self.opening = front.opening(self.cards)
+            self.lesson = tuple(front.scenes(self.cards))
+            self.answer = tuple(front.answers({claim.id: claim for claim in record.claims}))
             self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
             for name, texts in shipped_table("advice").items():
                 if name in self.cards:
@@ -195,7 +130,7 @@ class Report:
                     chains = {chain.name: chain.shows for chain in derivation.chains}
                     latex = chains.get(texts.get("chain", ""), derivation.latex)
                     self.advice.append((self.cards[name], {**texts, "latex": latex}))
-        elif len(self.cards) <= FEW:
+        elif len(self.cards) <= front.FEW:
             self.leads = tuple(_leads(self.cards))
         self.sources = tuple(_sources(record))
         self.statements = [stated for source in self.sources for stated in source.statements]
@@ -306,11 +241,11 @@ def _chapters(record: RunRecord) -> Iterator[Section]:
 
 def _leads(cards: Mapping[str, Card]) -> Iterator[Lead]:
     """Yield the claims that a report is about, each with its numbers and figures."""
-    ratio = {view.key.partition(".")[0]: view for view in ratio_views(tuple(cards.values()))}
+    ratio = {view.key.partition(".")[0]: view for view in front.ratio_views(tuple(cards.values()))}
     for lead in sorted(cards.values(), key=lambda card: card.claim.verdict is not Verdict.REFUTED):
         figures = lead.figures[: 2 if len(cards) == 1 else 1]
         own = (*figures, *(view for name, view in ratio.items() if name == lead.claim.id))
-        yield Lead(lead, derived_in(lead), numbers_of(lead.claim, _ROOM[len(cards)]), own)
+        yield Lead(lead, front.derived_in(lead), front.numbers_of(lead.claim, _ROOM[len(cards)]), own)
 
 
 def _sources(record: RunRecord) -> Iterator[Stated]:
@@ -318,7 +253,7 @@ def _sources(record: RunRecord) -> Iterator[Stated]:
 
     Where the report is about its claims alone, statements are left out that wait for other claims.
     """
-    everything = record.run.own_sources or record.run.pack or not is_led(record)
+    everything = record.run.own_sources or record.run.pack or not front.is_led(record)
     for source in record.sources:
         own = [stated for stated in record.statements if stated.source == source.id]
         decided = tuple(stated for stated in own if stated.outcome is not Outcome.OPEN)

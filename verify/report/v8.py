@@ -12,44 +12,21 @@ from pathlib import Path
 
 from py_mini_racer import MiniRacer
 
-_COMPONENTS = ("startup", "core", "adaptors/liteDOM", "input/tex-full", "output/svg", "output/svg/fonts/tex")
-_PACKAGES = ("base", "ams", "newcommand", "boldsymbol", "braket", "mathtools")
-_BEFORE = f"""
-var MathJax = {{
-  startup: {{adaptor: 'liteAdaptor', typeset: false}},
-  loader: {{load: []}},
-  tex: {{packages: {json.dumps(_PACKAGES)}}},
-  svg: {{fontCache: 'local'}},
-}};
-"""
-_AFTER = """
-MathJax.config.startup.adaptor = 'liteAdaptor';
-MathJax.startup.getComponents();
-MathJax.startup.makeMethods();
-function typeset(latex, display) {
-  const {document: page, adaptor, toMML} = MathJax.startup;
-  const item = new page.options.MathItem(latex, page.inputJax[0], display);
-  item.start.node = adaptor.body;
-  item.setMetrics(16, 8, 80 * 16, 1e7, 1);
-  try {
-    item.convert(page, MathJax._.core.MathItem.STATE.CONVERT);
-    const spelled = toMML(item.root);
-    item.typeset(page);
-    return [adaptor.innerHTML(item.typesetRoot), spelled];
-  } catch (error) {
-    return [null, String(error)];
-  }
+_SETTINGS = {
+    "startup": {"adaptor": "liteAdaptor", "typeset": False},
+    "loader": {"load": []},
+    "tex": {"packages": ["base", "ams", "newcommand", "boldsymbol", "braket", "mathtools"]},
+    "svg": {"fontCache": "local"},
 }
-"""
+_COMPONENTS = ("startup", "core", "adaptors/liteDOM", "input/tex-full", "output/svg", "output/svg/fonts/tex")
 
 
 def main(folder: Path) -> None:
     """Answer lines until there are no more; ``folder`` holds the components of MathJax."""
     engine = MiniRacer()
-    engine.eval(_BEFORE)
-    for name in _COMPONENTS:
-        engine.eval((folder / f"{name}.js").read_text(encoding="utf-8"))
-    engine.eval(_AFTER)
+    engine.eval(f"var MathJax = {json.dumps(_SETTINGS)};")
+    for path in (*(folder / f"{name}.js" for name in _COMPONENTS), Path(__file__).with_suffix(".js")):
+        engine.eval(path.read_text(encoding="utf-8"))
     for line in sys.stdin:
         sys.stdout.write(json.dumps(engine.call("typeset", *json.loads(line))) + "\n")
         sys.stdout.flush()
