@@ -4,7 +4,7 @@ import pytest
 
 from verify.errors import RenderError
 from verify.report.formulas import Formulas
-from verify.report.mathml import characters_in
+from verify.report.formulas import characters_in
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ def report(out: Path, edition: str, **options: Any) -> int:
     made.
     """
     from verify.executors.workers import using
-    from verify.report.cache import usable_caches
+    from verify.report.drawings import usable_caches
 
     with usable_caches(), using(options.pop("workers")) as workers:
         names = RUN.evidence, RUN.page, RUN.sheet(edition)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import font_source_sans_pro
 import font_source_serif_pro
 
-from verify.report.cache import DrawingCache
+from verify.report.drawings import DrawingCache
 
 
 class Face(NamedTuple):

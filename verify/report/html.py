@@ -15,8 +15,7 @@ from verify.files.names import AUDIT, RUN, shipped_folder
 from verify.report.audit import audit_report
 from verify.report.drawings import draw_figures
 from verify.report.fonts import rules_for_screen
-from verify.report.formulas import Formula, Formulas
-from verify.report.mathml import characters_in
+from verify.report.formulas import Formula, Formulas, characters_in
 from verify.report.run import Report
 from verify.report.typeset import MARKS, STROKE_WIDTH, Medium, trusted
 from verify.text.latex import spoken

@@ -10,19 +10,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from verify.evidence import Outcome, Proof, Verdict
+from verify.evidence import Outcome, Proof, Verdict, words
 from verify.evidence.load import command, creation, digest
-from verify.evidence.words import (
-    Badge,
-    Tally,
-    badge,
-    closed,
-    control_badge,
-    largest_deviation,
-    remark,
-    tallies,
-)
-from verify.files.names import shipped_folder
+from verify.evidence.words import Badge, Tally
+from verify.files.names import shipped_folder, shipped_table
 from verify.report.formulas import Formula, Formulas
 from verify.report.tables import alone, sample_size
 from verify.text import numbers
@@ -38,27 +29,8 @@ _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶�
 _AROUND = re.compile("([(\\[“‘]*)\0((?:[^\\s(\\[\0]|\N{NO-BREAK SPACE})*)")
 _JOINER = "\N{WORD JOINER}"
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
-# The drawn signs of the verdicts; each has its own outline, so that none is known by its colour alone.
-_ROUND = "M1.1 8a6.9 6.9 0 1 1 13.8 0a6.9 6.9 0 1 1-13.8 0z"
-_CIRCLE = f'<path d="{_ROUND}"/>'
-_OCTAGON = '<path d="M5.1 1.2h5.8l3.9 3.9v5.8l-3.9 3.9H5.1L1.2 10.9V5.1z"/>'
-_SQUARE = '<path d="M1.3 1.3h13.4v13.4H1.3z"/>'
-_DASHED = f'<path d="{_ROUND}" stroke-dasharray="2.4 1.94"/>'
-_WAVE = "c1.2-1.4 2.4-1.4 3.6-.5s2.4.9 3.6-.5"
-
-# Paths, stroked unless they say otherwise, on a square of 16 units.
-MARKS = {
-    "check": _CIRCLE + '<path d="M4.7 8.4 7 10.7 11.3 5.7"/>',
-    "about": _CIRCLE + f'<path d="M4.4 7{_WAVE}M4.4 10.2{_WAVE}"/>',
-    "half": _CIRCLE + '<path d="M8 1.1a6.9 6.9 0 0 1 0 13.8z" fill="currentColor"/>',
-    "eye": _CIRCLE + '<path d="M3.6 8s1.7-2.8 4.4-2.8S12.4 8 12.4 8s-1.7 2.8-4.4 2.8S3.6 8 3.6 8z"/>',
-    "cross": _OCTAGON + '<path d="M5.4 5.4l5.2 5.2M10.6 5.4l-5.2 5.2"/>',
-    "unequal": _SQUARE + '<path d="M4.4 6.4h7.2M4.4 9.6h7.2M10 3.8 6 12.2"/>',
-    "square": '<path d="M1.3 1.3h13.4v13.4H1.3z" fill="currentColor"/>',
-    "alarm": '<path d="M8 1.5 15 14.3H1z"/><path d="M8 6.2v4M8 11.7v.9"/>',
-    "open": _DASHED + '<path d="M6.1 6.3c.2-2.6 4-2.3 3.8.1-.1 1.4-1.9 1.5-1.9 3.1M8 11.2v.9"/>',
-    "dash": _DASHED + '<path d="M5 8h6"/>',
-}
+MARKS = shipped_table("marks")
+"""The drawn signs of the verdicts: paths on a square of 16 units."""
 STROKE_WIDTH = 1.5
 RELATIONS = {
     "=": "= ",
@@ -77,26 +49,26 @@ def _tallied(records: Sequence[object], name: str) -> tuple[Tally, ...]:
     """Return how often each verdict, or what else this attribute of records is, occurs."""
     counts = Counter(map(attrgetter(name), records))
     kinds: Any = type(next(iter(counts), None))
-    return tallies(counts, kinds) if counts else ()
+    return words.tallies(counts, kinds) if counts else ()
 
 
 _FILTERS: dict[str, Callable[..., object]] = {
     "alone": alone,
-    "badge": badge,
-    "closed": closed,
+    "badge": words.badge,
+    "closed": words.closed,
     "command": command,
-    "control_badge": control_badge,
+    "control_badge": words.control_badge,
     "count": numbers.count,
     "created": creation,
     "date": lambda moment: f"{moment.day} {moment:%B %Y}",
-    "deviation": largest_deviation,
+    "deviation": words.largest_deviation,
     "digest": digest,
     "exact": numbers.exact,
     "for_tex": for_tex,
     "percent": numbers.percent,
     "plain": plain,
     "prose_for_tex": prose_for_tex,
-    "remark": remark,
+    "remark": words.remark,
     "sample": sample_size,
     "short": "{:g}".format,
     "small": numbers.small,
@@ -161,10 +133,10 @@ class Medium(ABC):
             mark=self.mark,
             figure=self.figure,
             folds=self.folds,
-            verdicts={verdict.value: badge(verdict) for verdict in Verdict},
-            outcomes={outcome.name.lower(): badge(outcome) for outcome in Outcome},
-            proofs={proof.name.lower(): badge(proof) for proof in Proof},
-            alarm=badge(Proof.FAILED),
+            verdicts={verdict.value: words.badge(verdict) for verdict in Verdict},
+            outcomes={outcome.name.lower(): words.badge(outcome) for outcome in Outcome},
+            proofs={proof.name.lower(): words.badge(proof) for proof in Proof},
+            alarm=words.badge(Proof.FAILED),
         )
         return environment.get_template(template).render(report=report, **more)
 

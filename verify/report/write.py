@@ -15,7 +15,7 @@ from verify.evidence.load import Reported, names
 from verify.executors.workers import Workers, using, worker_errors
 from verify.files.names import EDITIONS, RUN
 from verify.files.writing import write_together, write_whole
-from verify.report.cache import usable_caches
+from verify.report.drawings import usable_caches
 
 # What draws is imported where it is used: its libraries may fail to load, and results are written first.
 
