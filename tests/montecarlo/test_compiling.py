@@ -17,7 +17,6 @@ from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Array
-from verify.montecarlo.operations import moments_of_scores
 from verify.symbolic.vocabulary import Dot, Entropy, Family, Index, Indicator, Largest, LogSumExp
 from verify.symbolic.vocabulary import Softmax, a, b, d, e, i, j, k, l, m, n, q, s, score, score_of
 from verify.symbolic.vocabulary import sigma, squares
@@ -130,13 +129,16 @@ def test_rows_of_large_scores_stay_finite() -> None:
 
 
 @pytest.mark.parametrize("sizes", [{d: 3, m: 8, n: 9}, {d: 8, m: 3, n: 4}, {d: 1, m: 4, n: 4}])
-def test_moments_of_scores_agree_with_the_operations_that_they_replace(sizes: dict[Any, int]) -> None:
-    """The same draws give the same means, by a faster function and, beside a cube, by the compiler's own."""
-    fast, own = (means(score / d, score**2 + score, *more, sizes=sizes) for more in ((), (score**3,)))
-    np.testing.assert_allclose(fast, own[:, :2], rtol=1e-9)
-    steps = [cell_of(score, score**2, *more, sizes=sizes).compiled.steps for more in ((), (score**3,))]
-    functions = [{step.function for _, step, _ in of} for of in steps]
-    assert [moments_of_scores in of for of in functions] == [True, False]
+def test_totals_of_scores_are_those_of_the_scores_themselves(sizes: dict[Any, int]) -> None:
+    """Sums and means of scores and their squares, which long lists of short vectors get by components."""
+    cell = cell_of(score / d, score**2, sp.Sum(score**2, (a, 1, m), (j, 1, n)), sizes=sizes)
+    draws = cell.draws(generator(), 3)
+    scores = np.einsum("bai,bji->baj", draws["q"].astype(float), draws["k"].astype(float))
+    squares = (scores**2).sum((1, 2))
+    expected = [scores.mean((1, 2)) / sizes[d], squares / (sizes[m] * sizes[n]), squares]
+    np.testing.assert_allclose(cell.compiled.run(draws, generator()).T, expected, rtol=1e-5)
+    makes_scores = any(step.size >= sizes[m] * sizes[n] for _, step, _ in cell.compiled.steps)
+    assert makes_scores == (sizes[d] > min(sizes[m], sizes[n]))
 
 
 def ends(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:

@@ -41,7 +41,7 @@ from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import Array, double
-from verify.montecarlo.operations import Compiled, Program, Step, largest, moments_of_scores, softmax
+from verify.montecarlo.operations import Compiled, Program, Step, largest, softmax
 from verify.symbolic.vocabulary import (
     BINDERS,
     Dot,
@@ -55,8 +55,8 @@ from verify.symbolic.vocabulary import (
     free_indices,
 )
 
-BLOCK, COMPONENT = Index("block"), Index("component")
-"""Labels of the axis of blocks, and of that over which a dot product is taken."""
+BLOCK, COMPONENT, OTHER = Index("block"), Index("component"), Index("component'")
+"""Labels of the axis of blocks, and of those over which dot products are taken."""
 
 
 class Node(NamedTuple):
@@ -100,9 +100,7 @@ class Compiler:
             written.append([(self.value(factor), rest) for factor, rest in split])
         # The mean of a sum is the sum of the means, and terms that several outputs share are averaged once.
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
-        # A faster function takes the means of scores and of their squares, the compiler all others.
-        means = self._score_moments(terms)
-        means |= {term: self._mean(term) for term in terms if term not in means}
+        means = {term: self._mean(term) for term in terms}
         return self.compiled(
             [self._combined([(factor, means[term]) for factor, term in parts]) for parts in written]
         )
@@ -129,9 +127,14 @@ class Compiler:
 
         Those of one range are at different places.
         """
-        for extent, indices in self.groups(expression).items():
+        groups = self.groups(expression)
+        for extent, indices in groups.items():
             if len(indices) > 1:
                 return self._apart(expression, extent, indices)
+        alone = {index for (index,) in groups.values()}
+        if total := self._total_of_scores(expression, alone):
+            places = float(math.prod(map(self._length, groups)))
+            return self.elementwise(("over", places), lambda x: x / places, [total])
         # Factors stay apart: that of a over a mean of f(a)·g(a, j) need not be spread over all j.
         nodes = [self.node(factor) for factor in _factors(expression)]
         lengths = _lengths(nodes)
@@ -172,26 +175,6 @@ class Compiler:
             share = weight * size ** len(partition) / math.perm(size, many)
             terms.append((share, self._mean(expression.xreplace(places))))
         return self._combined(terms)
-
-    def _score_moments(self, terms: Sequence[sp.Expr]) -> dict[sp.Expr, Node]:
-        """Return the means of scores and of their squares that are among ``terms``, by a faster function.
-
-        Where vectors have few components it needs no scores. A test compares it with the operations.
-        """
-        taken: dict[sp.Expr, Node] = {}
-        for dot in sorted(set().union(*(term.atoms(Dot) for term in terms)), key=str):
-            left, first, right, second = dot.args
-            mine = [term for term in terms if term.has(left) or term.has(right)]
-            places = isinstance(first, Index) and isinstance(second, Index) and first != second
-            if left == right or not places or not set(mine) <= {dot, dot**2}:
-                continue
-            x, y = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
-            size = min(x.shape[2] ** 2, x.shape[1] * y.shape[1])
-            both = self.emit("score moments", moments_of_scores, [x, y], (BLOCK, COMPONENT), (0, size))
-            for place, term in enumerate((dot, dot**2)):
-                column = partial(np.take, indices=place, axis=1)
-                taken[term] = self.emit(("column", place), column, [both])
-        return taken
 
     def _combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
         """Return a sum of numbers times means, not all of which may be numbers."""
@@ -369,6 +352,10 @@ class Compiler:
         if isinstance(expression.function, sp.Add):
             parts = (sp.Sum(part, *expression.limits) for part in expression.function.args)
             return self.node(sp.Add(*parts, evaluate=False))
+        whole = {index for index, *ends in expression.limits if ends == [1, self._ranges[index]]}
+        total = self._total_of_scores(expression.function, whole)
+        if total and len(whole) == len(expression.limits):
+            return total
         nodes, counts = [self.node(factor) for factor in _factors(expression.function)], {}
         for index, low, high in expression.limits:
             first, last = round(self.value(low)), self._length(high)
@@ -380,6 +367,32 @@ class Compiler:
                 if (first, last) != (1, length):
                     nodes[place] = self._cut(node, node.axes.index(index), first - 1, last)
         return self._summed(nodes, counts)
+
+    def _total_of_scores(self, x: sp.Expr, indices: set[Any]) -> Node | None:
+        """Return the sum of a score, or of its square, over both its places; None where it is another sum.
+
+        Where vectors have fewer components than there are places, the scores themselves are not needed:
+        Σ q_a·k_j is Σ q_a times Σ k_j, and Σ (q_a·k_j)² is Σ_il of (Σ_a q_ai q_al)·(Σ_j k_ji k_jl).
+        """
+        dot, power = x.as_base_exp()
+        if (
+            not isinstance(dot, Dot)
+            or power not in (1, 2)
+            or set(dot.args[1::2]) != indices
+            or len(indices) < 2
+        ):
+            return None
+        sides = []
+        for family, place in (dot.args[:2], dot.args[2:]):
+            vectors = self.entry(family, (place, COMPONENT))
+            if vectors.shape[2] >= vectors.shape[1]:
+                return None
+            if power == 1:
+                side = self._reduced(vectors, [place], "sum")
+            else:
+                side = self._contracted(vectors, self.entry(family, (place, OTHER)), place)
+            sides.append(self._double(side))
+        return self.emit("sum of product", _sum_of_product, sides)
 
     def _summed(self, nodes: Sequence[Node], counts: Mapping[Index, float]) -> Node:
         """Return the sum of a product over several indices, each with the number of its places.
@@ -567,6 +580,10 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
 }
 
 _WHOLE = range(2, 17)  # powers that are made by multiplying
+
+
+def _sum_of_product(x: Array, y: Array) -> Any:
+    return np.einsum("bk,bk->b", x.reshape(len(x), -1), y.reshape(len(y), -1))
 
 
 def _mean_of_product(x: Array, y: Array) -> Any:

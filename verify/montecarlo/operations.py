@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.montecarlo.distributions import Array, double
+from verify.montecarlo.distributions import Array
 
 Draws = Mapping[str, Array]
 """The draws of each family by its name, shape (blocks, …ranges)."""
@@ -93,19 +93,3 @@ def softmax(scores: Array) -> Array:
     few: Array = np.empty_like(scores, by_key.dtype)
     np.divide(by_key, by_key.sum(axis=0), out=np.moveaxis(few, -1, 0))
     return few
-
-
-def moments_of_scores(queries: Array, keys: Array) -> Array:
-    """Return mean S and mean S² of the scores QKᵀ of each block, shape (blocks, 2)."""
-    m, d, n = *queries.shape[1:], keys.shape[1]
-    if d < min(m, n):
-        # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
-        grams = (double(vectors.swapaxes(1, 2) @ vectors) for vectors in (queries, keys))
-        squares = np.einsum("bij,bij->b", *grams)
-        totals = (double(np.einsum("bmd->bd", vectors)) for vectors in (queries, keys))
-        total = np.einsum("bd,bd->b", *totals)
-    else:
-        scores = double(queries @ keys.swapaxes(1, 2))
-        squares = np.einsum("bij,bij->b", scores, scores)
-        total = np.einsum("bij->b", scores)
-    return np.stack([total, squares], axis=1) / (m * n)
