@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,11 +67,39 @@ class Goal:
     width: float
 
 
+class Crossing(sympy.Function):  # type: ignore[misc]  # SymPy has no types
+    """``Crossing(below, here, above, level)``: where the parabola through three shares reaches a level.
+
+    The shares lie a step apart, and the place is counted in steps from the middle.
+    """
+
+    nargs = 4
+    is_extended_real = True
+
+    def fdiff(self, argindex: int = 1) -> sympy.Expr:
+        """Return the derivative by a share, which is computed with the place."""
+        return sympy.Function("CrossingSlope")(*self.args, argindex)
+
+
+@cache
+def _crossing() -> Callable[..., Any]:
+    """Return a function that gives the place and its derivatives by the three shares."""
+    # Of the share there, here + slope·t + bend·t²/2, this root is also that of a line, where bend is 0.
+    shares = below, here, above, level = sympy.symbols("below here above level", positive=True)
+    slope, bend, short = (above - below) / 2, above - 2 * here + below, level - here
+    steps = 2 * short / (slope + sympy.sqrt(slope**2 + 2 * bend * short))
+    parts = [steps, *(steps.diff(share) for share in shares[:3])]
+    function: Callable[..., Any] = sympy.lambdify(shares, parts)
+    return function
+
+
 @lru_cache(maxsize=1024)
 def _compiled(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> Callable[..., Any]:
     """Return a function that gives the value and the derivatives; many cells have it in common."""
     parts = [expression, *(expression.diff(symbol) for symbol in symbols)]
     special = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
+    special["Crossing"] = lambda *shares: _crossing()(*shares)[0]
+    special["CrossingSlope"] = lambda *shares: _crossing()(*shares[:4])[shares[4]]
     function: Callable[..., Any] = sympy.lambdify(symbols, parts, [special, "numpy"])
     return function
 

@@ -8,6 +8,7 @@ variance of a block's estimate is derived.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import math
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from verify.errors import ClaimError
 from verify.montecarlo.blocks import PIECE, Cell, Settings
 from verify.montecarlo.compiling import Column, Compiler
 from verify.montecarlo.distributions import Distribution, stream
-from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, Smooth
+from verify.montecarlo.estimands import Bounded, Crossing, DistanceToLaw, Estimand, Smooth
 from verify.montecarlo.operations import Program
 from verify.montecarlo.shapes import block_variance, lengths_of
 from verify.symbolic.vocabulary import (
@@ -101,7 +102,8 @@ _text = lru_cache(maxsize=4096)(str)
 
 
 def _symbol(x: sp.Expr) -> sp.Symbol:
-    return sp.Symbol(f"mean of {_text(x)}")
+    # A name that Python takes, for SymPy would put other names in, in every expression that it compiles.
+    return sp.Symbol(f"mean_{hashlib.blake2b(_text(x).encode(), digest_size=8).hexdigest()}")
 
 
 def _renamed(x: sp.Expr) -> sp.Expr:
@@ -319,9 +321,5 @@ def _interpolated(quantile: Quantile, cell: Cell) -> tuple[sp.Expr, list[sp.Expr
         return point * step**steps if is_factor else point + step * steps
 
     shares = [Indicator(place(sp.Integer(side)) - x) for side in (-1, 0, 1)]
-    # SymPy asks of each part of a root whether it is positive: of symbols that is soon said.
     below, here, above = map(_symbol, shares)
-    # In steps t from the point, the share is here + slope·t + bend·t²/2; this root of it stays at bend = 0.
-    slope, bend = (above - below) / 2, (above - 2 * here + below) / 2
-    short = level - here
-    return place(2 * short / (slope + sp.sqrt(slope**2 + 4 * bend * short))), shares
+    return place(Crossing(below, here, above, level)), shares

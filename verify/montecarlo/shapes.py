@@ -138,7 +138,7 @@ def _best_side(d: int, variance: BlockVariance, tolerance: float) -> int:
     """
 
     def total(side: int) -> float:
-        # As `moments_of_scores` takes them: by the smaller of Gram matrices and scores, then once over these.
+        # As totals of scores are taken: by the smaller of Gram matrices and scores, then once over these.
         product = 2 * side * d * d if d < side else side * side * d
         work = 2 * side * d + _MULTIPLY_ADD * product + 0.2 * min(d, side) ** 2 + _PER_BLOCK
         relative = variance.of(side, side, relative=True)
@@ -194,6 +194,8 @@ def lengths_of(
 @lru_cache(maxsize=1024)
 def _is_of_squares(x: sp.Expr) -> bool:
     """Return whether an expression is a sum of multiples of scores and of squares of scores."""
+    if x.has(sp.Indexed):
+        return False  # seen sooner than by multiplying out
     parts = [part.as_independent(Dot)[1] for part in sp.Add.make_args(x.expand())]
     return all(
         part.is_number or isinstance(part, Dot) or part in {x**2 for x in part.atoms(Dot)} for part in parts
