@@ -165,9 +165,9 @@ def _in_floats(integral: Any) -> float:
         return math.nan
     function = lambdify(variable, integral.function, "scipy")
     with np.errstate(all="ignore"), suppress(OverflowError):
-        value, error, *_ = scipy.integrate.quad(
-            function, *map(float, ends), epsabs=0, epsrel=1e-11, limit=200, full_output=1
-        )
+        low, high = map(float, ends)
+        wanted: dict[str, Any] = {"epsabs": 0, "epsrel": 1e-11, "limit": 200, "full_output": 1}
+        value, error, *_ = scipy.integrate.quad(function, low, high, **wanted)
         return float(value) if error <= 1e-10 * abs(value) else math.nan
     return math.nan
 

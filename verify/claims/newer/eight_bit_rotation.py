@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 
@@ -69,7 +69,11 @@ def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
     return step * np.rint(values / step)
 
 
-FORMATS = {"e4m3": in_e4m3, "int8": in_int8, "row": partial(in_int8, axis=-1)}
+FORMATS: dict[str, Callable[[Array], Array]] = {
+    "e4m3": in_e4m3,
+    "int8": in_int8,
+    "row": partial(in_int8, axis=-1),
+}
 
 
 def scores_of(queries: Array, keys: Array) -> Array:
