@@ -17,7 +17,7 @@ from verify.evidence.audits import Judgement
 torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
 transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
 
-from verify.auditing.pytorch.intentions import intention  # noqa: E402
+from verify.auditing.pytorch.calls import intention  # noqa: E402
 
 FEW = ["Llama", "Gemma2", "GptOss", "DeepseekV3", "T5", "OPT", "Falcon"]
 """Grouped heads, soft-cap, sinks, latent attention, no scale, a scale before the call, ALiBi."""

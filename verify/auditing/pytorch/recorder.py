@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -19,12 +19,15 @@ from weakref import WeakKeyDictionary, WeakSet
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verify.auditing.pytorch.calls import DROPPED, is_plain, refuse_other
-from verify.auditing.pytorch.intentions import described
+from verify.auditing.pytorch.calls import described, is_plain
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import what_is_wrong
 
-_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
+_DROPPED = "dropout was on, so outputs are not those of the scores alone; they were left out"
+_SLOW = (
+    "PyTorch's fast path is off while recording: without a recording a fused kernel may compute this layer, "
+    "with other rounding, and zeros where all is padding"
+)
 _CALL = torch.nn.Module._call_impl.__code__
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _ATTENTION = re.compile("attention|attn$|mha")
@@ -83,18 +86,17 @@ class Modules:
             code = at.owner
             return f"{code.co_name} in {Path(code.co_filename).name}, line {at.line}", None, None
         frame: FrameType | None = sys._getframe(1)
-        frames = []
+        running = []
         while frame is not None:
             if frame.f_code is _CALL:
-                frames.append(frame.f_locals)
+                running.append(frame.f_locals)
             frame = frame.f_back
-        stack = [running["self"] for running in frames]
-        self._attended.update(stack)
+        self._attended.update(names["self"] for names in running)
         self._attending.add(type(at.owner))
-        given = (*frames[0].get("args", ()), *frames[0].get("kwargs", {}).values())
+        given = (*running[0].get("args", ()), *running[0].get("kwargs", {}).values())
         real = (x for x in given if isinstance(x, torch.Tensor) and x.is_floating_point() and is_plain(x))
-        if stack[-1] not in self._names:
-            self.add_root(stack[-1])
+        if running[-1]["self"] not in self._names:
+            self.add_root(running[-1]["self"])
         # Modules that the model has got since it began have no name.
         name = self._names.get(at.owner, type(at.owner).__name__)
         return name, at.owner, next(real, None)
@@ -103,13 +105,9 @@ class Modules:
         """Yield in words which modules ran as compiled code, or are called attention and made no call."""
         compiled, silent = [], []
         for module in self.ran:
-            if (
-                hasattr(module, "_orig_mod")
-                or getattr(module, "_compiled_call_impl", None) is not None
-                or isinstance(module, torch.jit.ScriptModule)
-            ):
+            kind, calls = type(module), getattr(module, "_compiled_call_impl", None)
+            if hasattr(module, "_orig_mod") or calls or isinstance(module, torch.jit.ScriptModule):
                 compiled.append(module)
-            kind = type(module)
             is_attention = kind in self._attending or _ATTENTION.search(kind.__name__.lower())
             if is_attention and module not in self._attended:
                 silent.append(module)
@@ -161,95 +159,79 @@ class Recorder:
         self.modules = Modules()
         self.has_seen_calls = False
         self.until_full = ExitStack()
+        self.left_out: Counter[str] = Counter()  # what is not recorded, in words
+        self.graphs = compiled_graphs()
         self._layers: dict[tuple[object, ...], _RecordedLayer] = {}
         self._closed: WeakKeyDictionary[Any, set[object]] = WeakKeyDictionary()
-        self.left_out: Counter[str] = Counter()  # what is not recorded, in words
-        self._size, self._is_full = 0, False
-        self.graphs = compiled_graphs()
+        self._left, self._is_full = max_bytes, False
         self._lock = threading.RLock()
-
-    @contextmanager
-    def unharmed(self, what: str) -> Iterator[None]:
-        """Note an error inside, which the program does not see; nor do modes that it has entered see us."""
-        hidden = _disable_current_modes() if torch._C._len_torch_dispatch_stack() else nullcontext()
-        try:
-            with hidden, torch._C.DisableTorchFunction(), torch.no_grad():
-                yield
-        except Exception as error:  # noqa: BLE001 - nothing here may stop a program that is only watched
-            self.left_out[f"{what} could not be recorded ({what_is_wrong(error)})"] += 1
 
     def is_closed(self, at: Caller, kind: object) -> bool:
         """Return whether no more calls of this kind are recorded of a caller."""
         return (at.line, kind) in self._closed.get(at.owner, ())
 
-    def see(
-        self,
-        at: Caller,
-        kind: object,
-        query: Any,
-        key: Any,
-        backend: str,
-        make: Callable[[], Call],
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        """Keep the call with these queries and keys if its layer has room for it, else close its caller.
+    def see(self, at: Caller, kind: object, backend: str, make: Callable[[], Call]) -> None:
+        """Store the call that ``make`` returns if its layer has room for it, else close its caller.
 
-        ``make`` returns the call, and ``backend`` says what computed it.
+        ``backend`` says what computed it. An error in here is noted, and the program does not see it.
         """
-        self.has_seen_calls = True
-        # The place is found outside the inner guard, so that its notes can name the layer.
-        with self.unharmed("a call"), self._lock:
-            name, module, given = self.modules.place(at)
-            with self.unharmed(f"{name}: a call"):
-                refuse_other(query, key)
-                layer = self._layer(name, query, key)
-                left = self.max_sequences - layer.sequences[query.shape[-2] < key.shape[-2]]
-                if left > 0 and not self._is_full:
-                    call = make()
-                    if self._keep(layer, replace(call, input=given) if self.inputs else call, left):
-                        layer.described = layer.described or described(module, backend, call.scale)
-                        dropped = (DROPPED,) if call.output is None else ()
-                        layer.notes.update(dict.fromkeys((*dropped, *notes)))
+        self.has_seen_calls, evaluates, what = True, not torch.is_grad_enabled(), "a call"
+        # Modes that the program has entered do not see us.
+        hidden = _disable_current_modes() if torch._C._len_torch_dispatch_stack() else nullcontext()
+        try:
+            with hidden, torch._C.DisableTorchFunction(), torch.no_grad(), self._lock:
+                name, module, given = self.modules.place(at)
+                what = f"{name}: a call"
+                call = replace(make(), input=given if self.inputs else None)
+                check_call(call, name)
+                layer = self._layer(name, call)
+                is_step = call.query.shape[2] < call.key.shape[2]
+                left = self.max_sequences - layer.sequences[is_step]
+                if left > 0 and not self._is_full and self._keep(layer, call, left):
+                    layer.sequences[is_step] += min(len(call.query), left)
+                    layer.described = layer.described or described(module, backend, call.scale)
+                    layer.notes |= {_DROPPED: None} if call.output is None else {}
+                    if evaluates and isinstance(module, torch.nn.MultiheadAttention) and not module.training:
+                        layer.notes[_SLOW] = None
                     return
                 layer.later = True
                 self._closed.setdefault(at.owner, set()).add((at.line, kind))
                 counts = (max(other.sequences.values(), default=0) for other in self._layers.values())
                 if self._is_full or min(counts) >= self.max_sequences:
                     self.until_full.close()
+        except Exception as error:  # noqa: BLE001 - nothing here may stop a program that is only watched
+            self.left_out[f"{what} could not be recorded ({what_is_wrong(error)})"] += 1
 
-    def _layer(self, name: str, query: Any, key: Any) -> _RecordedLayer:
+    def _layer(self, name: str, call: Call) -> _RecordedLayer:
         """Return the layer of this name whose heads have this number and width."""
-        heads, key_heads = (part.shape[-3] if part.dim() > 2 else 1 for part in (query, key))
-        shape = (name, heads, key_heads, query.shape[-1])
+        heads, key_heads, width = call.query.shape[1], call.key.shape[1], call.query.shape[3]
+        shape = (name, heads, key_heads, width)
         if shape not in self._layers:
             if any(other == name for other, *_ in self._layers):
-                name += f" with {heads} heads, {key_heads} of keys, d = {query.shape[-1]}"
+                name += f" with {heads} heads, {key_heads} of keys, d = {width}"
             self._layers[shape] = _RecordedLayer(name)
         return self._layers[shape]
 
     def _keep(self, layer: _RecordedLayer, call: Call, left: int) -> bool:
         """Copy the first ``left`` sequences of a call, so that nothing changes them later, if they fit in."""
-        check_call(call, layer.name)
-        sequences = len(call.query)
-        arrays = {name: array for name in ARRAYS.values() if (array := getattr(call, name)) is not None}
-        for name in _BY_SEQUENCE if sequences > left else ():
-            array = arrays.get(name)
-            if array is not None and len(array) == sequences and (array.dim() == 4 or name == "input"):
-                arrays[name] = array[:left]
+        sequences, arrays = len(call.query), dict[str, Any]()
+        for name in ARRAYS.values():
+            if (array := getattr(call, name)) is not None:
+                # Masks and biases may be shared by all sequences, and sinks always are.
+                is_own = array.shape[:1] == (sequences,) and (array.dim() == 4 or name == "input")
+                arrays[name] = array[:left] if is_own else array
         size = sum(array.numel() * array.element_size() for array in arrays.values())
-        self._is_full = self._size + size > self.max_bytes
-        layer.later |= sequences > left or self._is_full
+        self._is_full = size > self._left
+        layer.later |= sequences > left
         if self._is_full:
             return False
         # Caches are written to in place, and views change with what they are of.
-        copies = {name: array.detach().clone().contiguous() for name, array in arrays.items()}
-        call = replace(call, **copies)
+        call = replace(call, **{name: array.detach().clone().contiguous() for name, array in arrays.items()})
         if self.write is None:
             layer.calls.append(call)
         else:
             self.write(layer.name, call)
-        self._size += size
-        layer.sequences[call.query.shape[2] < call.key.shape[2]] += min(sequences, left)
+        self._left -= size
         return True
 
     def finish(self, source: str) -> Recording:
