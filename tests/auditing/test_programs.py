@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ran(text: str, folder: Path) -> int:
     """Return the status of a program with this text."""
     (folder / "text.py").write_text(text)
-    return program(str(folder / "text.py"), [])()
+    return program(str(folder / "text.py"), [])
 
 
 def test_a_script(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,17 +43,17 @@ def test_a_script(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
     monkeypatch.chdir("/")
     before = sys.argv, list(sys.path), sys.modules["__main__"]
     name = str(folder / "script.py")
-    assert program(name, ["--option", "x"])() == 0
+    assert program(name, ["--option", "x"]) == 0
     assert capsys.readouterr().out == f"__main__ {name} {[name, '--option', 'x']} next door 3\n"
     assert (sys.argv, sys.path, sys.modules["__main__"]) == before
 
 
 def test_a_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A package runs by its ``__main__``, with imports relative to it."""
-    assert program("bundle", ["x"], is_module=True)() == 0
+    assert program("bundle", ["x"], is_module=True) == 0
     name = str(folder / "bundle" / "__main__.py")
     assert capsys.readouterr().out == f"__main__ {name} {[name, 'x']} next door 4\n"
-    assert program("bundle.none", [], is_module=True)() == 1
+    assert program("bundle.none", [], is_module=True) == 1
     assert "No module named bundle.none" in capsys.readouterr().err
 
 

@@ -14,19 +14,18 @@ import re
 import runpy
 import signal
 import sys
-import threading
 import tokenize
 import traceback
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
@@ -49,7 +48,6 @@ _NOT_SEEN = (
 )
 _NOT_STORED = "record: no attention call could be recorded"
 _SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
-_under_way = threading.Lock()
 
 INDEX = "recording.json"
 _AN_INDEX = InputKind(
@@ -108,41 +106,32 @@ def record(
     from verify.auditing.pytorch.recorder import Recorder  # noqa: PLC0415
     from verify.auditing.pytorch.watching import watching  # noqa: PLC0415
 
-    if not _under_way.acquire(blocking=False):
-        raise RecordingError("record: is recording already; end the `with` that does first")
+    writer = None if out is None else FolderWriter(Path(out))
+    recorder = Recorder(max_sequences, max_bytes, writer.add if writer else None, inputs=inputs)
+    if model is not None:
+        if not hasattr(model, "named_modules"):
+            raise SettingsError(f"model {str(model)[:60]!r}: is not a torch.nn.Module; give a module")
+        recorder.modules.add_root(model)
+        source = source or type(model).__name__
+    source = source or Path(sys.argv[0]).name or "a program"
+    layers: list[Layer] = []
+    left_out: list[str] = []
     try:
-        writer = None if out is None else FolderWriter(Path(out))
-        write = None if writer is None else writer.add
-        recorder = Recorder(max_sequences, max_bytes, write, inputs=inputs)
-        if model is not None:
-            if not hasattr(model, "named_modules"):
-                raise SettingsError(f"model {str(model)[:60]!r}: is not a torch.nn.Module; give a module")
-            recorder.modules.add_root(model)
-            source = source or type(model).__name__
-        source = source or Path(sys.argv[0]).name or "a program"
-        layers: list[Layer] = []
-        left_out: list[str] = []
-        try:
-            with watching(recorder):
-                yield Recording(source, layers, left_out)
-        finally:
-            done = recorder.finish(source)
-            if writer and done.layers:
-                writer.finish(done)
-                layers.extend(load(writer.folder).layers)
-            else:
-                layers.extend(done.layers)
-            left_out.extend(done.left_out)
-        if not layers:
-            raise RecordingError(
-                "; ".join((_NOT_STORED if recorder.has_seen_calls else _NOT_SEEN, *left_out))
-            )
+        with watching(recorder):
+            yield Recording(source, layers, left_out)
     finally:
-        _under_way.release()
+        done = recorder.finish(source)
+        if writer and done.layers:
+            writer.finish(done)
+            done = load(writer.folder)
+        layers.extend(done.layers)
+        left_out.extend(done.left_out)
+    if not layers:
+        raise RecordingError("; ".join((_NOT_STORED if recorder.has_seen_calls else _NOT_SEEN, *left_out)))
 
 
-def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> Callable[[], int]:
-    """Return what runs a program in this process, with ``arguments`` after its name, and returns its status.
+def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> int:
+    """Run a program in this process, with ``arguments`` after its name, and return its status.
 
     What the program raises is shown as Python does, and its status is 1; an interruption passes.
 
@@ -155,55 +144,50 @@ def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> 
     def end(number: int, _frame: Any) -> NoReturn:
         raise SystemExit(128 + number)
 
-    def run() -> int:
-        before = sys.argv, list(sys.path)
-        # What runs it puts the program's path in the place of the first argument.
-        sys.argv = [name, *arguments]
-        # Signals do what they do in a program of Python's, but leave the time to write what was recorded.
-        handlers: dict[int, Any] = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
-        for number in (getattr(signal, signal_name, None) for signal_name in ("SIGTERM", "SIGHUP")):
-            if number is not None:
-                handlers[number] = signal.signal(number, end)
-        try:
-            if is_module:
-                sys.path[0] = str(Path.cwd())
-                runpy.run_module(name, run_name="__main__", alter_sys=True)
-            else:
-                sys.path[0] = str(Path(name).resolve().parent)
-                runpy.run_path(name, run_name="__main__")
-        except SystemExit as ended:
-            if ended.code is None or isinstance(ended.code, int):
-                return (ended.code or 0) & 0xFF
-            sys.stderr.write(f"{ended.code}\n")
-            return 1
-        except Exception as error:  # noqa: BLE001 - whatever the program raises is its own
-            frame = error.__traceback__
-            while frame is not None and frame.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
-                frame = frame.tb_next
-            traceback.print_exception(type(error), error, frame)
-            return 1
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-            sys.argv, sys.path[:] = before
-        return 0
-
-    return run
+    before = sys.argv, list(sys.path)
+    # Signals do what they do in a program of Python's, but leave the time to write what was recorded.
+    ends = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: end, signal.SIGHUP: end}
+    handlers = {number: signal.signal(number, handler) for number, handler in ends.items()}
+    # What runs it puts the program's path in the place of the first argument.
+    sys.argv = [name, *arguments]
+    sys.path[0] = str(Path.cwd() if is_module else Path(name).resolve().parent)
+    try:
+        if is_module:
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(name, run_name="__main__")
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            return (ended.code or 0) & 0xFF
+        sys.stderr.write(f"{ended.code}\n")
+        return 1
+    except Exception as error:  # noqa: BLE001 - whatever the program raises is its own
+        frame = error.__traceback__
+        while frame is not None and frame.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
+            frame = frame.tb_next
+        traceback.print_exception(type(error), error, frame)
+        return 1
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        sys.argv, sys.path[:] = before
+    return 0
 
 
+_Shown = Annotated[str, AfterValidator(one_line)]
 _Width = Annotated[int, Field(gt=0, lt=2**63)]
 
 
 class StoredLayer(Record):
     """One layer of a recording in a folder; see `Layer`. ``files`` has a file for each call."""
 
-    name: Line
+    name: _Shown
     files: Many[Line]
     intended: Intended | None = None
     width: _Width | None = None
-    backend: Line = ""
+    backend: _Shown = ""
     padded: Named[_Width] = Field(default_factory=dict)
-    notes: Many[Line] = ()
+    notes: Many[_Shown] = ()
     mask: Line = ""
 
 
@@ -211,9 +195,9 @@ class Index(Record):
     """What ``recording.json`` says; see `Recording`."""
 
     schema_version: Literal[1] = Field(default=1, alias="recording_schema")
-    source: Line
+    source: _Shown
     layers: Many[StoredLayer]
-    left_out: Many[Line] = ()
+    left_out: Many[_Shown] = ()
 
 
 @dataclass(frozen=True)
@@ -384,19 +368,9 @@ class FolderWriter:
 
     def finish(self, recording: Recording) -> None:
         """Write ``recording.json``, which makes the folder a recording."""
-        layers = [
-            StoredLayer(
-                name=one_line(layer.name),
-                files=tuple(self._files.get(layer.name, ())),
-                intended=layer.intended and replace(layer.intended, where=one_line(layer.intended.where)),
-                width=layer.width,
-                backend=one_line(layer.backend),
-                padded=dict(layer.padded),
-                notes=tuple(map(one_line, layer.notes)),
-                mask=layer.mask,
-            )
-            for layer in recording.layers
-        ]
-        left_out = tuple(map(one_line, recording.left_out))
-        index = Index(source=one_line(recording.source), layers=tuple(layers), left_out=left_out)
+        layers = []
+        for layer in recording.layers:
+            said = {name: value for name, value in vars(layer).items() if name != "calls"}
+            layers.append(StoredLayer(files=tuple(self._files.get(layer.name, ())), **said))
+        index = Index(source=recording.source, layers=tuple(layers), left_out=tuple(recording.left_out))
         write_whole(self.folder / INDEX, f"{index.model_dump_json(by_alias=True, indent=1)}\n".encode())

@@ -100,17 +100,14 @@ def record(program: str, arguments: tuple[str, ...], out: Path, *, is_module: bo
     or 2 if that is 0 and nothing could be recorded. Judge the recording with `sdpa-verify audit DIR`.
     """
     from verify.auditing.record import WRITTEN_OUT
-    from verify.auditing.record import program as running
+    from verify.auditing.record import program as run
     from verify.auditing.record import record as recording_attention
 
-    run = running(program, arguments, is_module=is_module)
-    source = program if is_module else Path(program).name
-    recorded = recording_attention(out=out, source=source, **limits)
-    status = 0
+    source, status = program if is_module else Path(program).name, 0
     # Where the program itself failed, its status counts, and what was not recorded is only said.
     try:
-        with recorded as recording:
-            status = run()
+        with recording_attention(out=out, source=source, **limits) as recording:
+            status = run(program, arguments, is_module=is_module)
     except VerifyError as error:
         if not status:
             raise

@@ -31,6 +31,7 @@ from verify.auditing.pytorch.calls import (
 )
 from verify.auditing.pytorch.recorder import Caller, Recorder, caller, compiled_graphs
 from verify.auditing.recording import Call
+from verify.errors import RecordingError
 
 _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors over keys
 
@@ -215,7 +216,12 @@ def watching(recorder: Recorder) -> Iterator[None]:
 
     Until all layers are full it is seen which modules run, and PyTorch's fused layers take their slow path,
     in which attention is called.
+
+    Raises:
+        RecordingError: another recorder is handed the calls.
     """
+    if _Process.recorder is not None:
+        raise RecordingError("record: is recording already; end the `with` that does first")
     # PyTorch's compiler lists functions when it is first used, and has to find the originals.
     with suppress(ImportError, AttributeError):
         importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
