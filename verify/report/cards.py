@@ -6,48 +6,16 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from verify.citing.citations import citation_parts, cite
-from verify.evidence import Check, ClaimRecord, ControlRecord, Figure, Proof, RunRecord, Statement, Verdict
-from verify.evidence.words import (
-    MOST_SERIOUS_FIRST,
-    Badge,
-    at_settings,
-    badge,
-    closed,
-    decisive_check,
-    predicted,
-    rounding_error,
-    sentence,
-    tolerance_text,
-)
+from verify.evidence import Check, ClaimRecord, ControlRecord, Proof, RunRecord, Statement, Verdict, words
+from verify.evidence.words import Badge
 from verify.files.names import shipped_table
-from verify.report.tables import (
-    EXACT_DIGITS,
-    Group,
-    check_table,
-    computed,
-    control_table,
-    digits_of,
-    refuted,
-    value_of,
-)
+from verify.report import tables
+from verify.report.tables import FigureView, Group, drawing
 from verify.text import numbers
 from verify.text.latex import Prose, plain, slashed
 
 _SHORT = 36  # letters of a quantity that stands beside its number
 _LONGEST = 90  # characters of a quantity in running text
-
-
-class FigureView(NamedTuple):
-    """A figure: ``key`` finds its SVG; ``values`` is the text to take along.
-
-    ``number`` is its claim's, with a letter where the claim has several.
-    """
-
-    key: str
-    title: Prose
-    alt: str
-    values: str
-    number: str
 
 
 class Contrast(NamedTuple):
@@ -110,17 +78,17 @@ def decides(claim: str, statement: Statement) -> bool:
 def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     """Return the card of a run's claim; ``number`` is its place in the report."""
     checks, derivation = claim.checks, claim.derivation
-    decisive, derived = decisive_check(checks), derivation.status.stands
+    decisive, derived = words.decisive_check(checks), derivation.status.stands
     # What must not be overlooked: a derivation that fails, a wrong version that stands.
     alarms = ["The derivation failed."] if derivation.status is Proof.FAILED else []
-    if standing := len(claim.controls) - refuted(claim.controls):
+    if standing := len(claim.controls) - tables.refuted(claim.controls):
         who = "A negative control was" if standing == 1 else f"{standing} negative controls were"
         alarms.append(f"{who} not rejected, so the measurement is inconclusive.")
-    outcome = badge(claim.verdict).word.capitalize() if checks else "Nothing measured"
+    outcome = words.badge(claim.verdict).word.capitalize() if checks else "Nothing measured"
     if checks and alarms:
         # What keeps the claim open are its controls, of which the alarms speak.
-        worst = min((check.verdict for check in checks), key=MOST_SERIOUS_FIRST.index)
-        outcome = f"The checks are {badge(worst).word}"
+        worst = min((check.verdict for check in checks), key=words.MOST_SERIOUS_FIRST.index)
+        outcome = f"The checks are {words.badge(worst).word}"
     headline = None
     if decisive:
         label = "What decided it"
@@ -128,7 +96,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
             label = "Measured"
         elif decisive.verdict is Verdict.CONFIRMED:
             label = f"Narrowest margin of {claim.measured_checks} checks"
-        headline = label, sentence(decisive, derived=derived)
+        headline = label, words.sentence(decisive, derived=derived)
     # Looking again narrows a check's own share.
     levels = sorted({check.level for check in checks if check.method != "exact"})
     level = numbers.level(levels[0]) if levels else ""
@@ -140,18 +108,18 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     return Card(
         claim=claim,
         number=number,
-        verdict=badge(claim.verdict),
-        proof=badge(derivation.status),
+        verdict=words.badge(claim.verdict),
+        proof=words.badge(derivation.status),
         alarms=tuple(alarms),
         assumptions=tuple(map(Prose, (*derivation.assumptions, *(each.text for each in claim.assumptions)))),
         conditions=Prose(", ".join(conditions)),
         outcome=outcome,
         headline=headline,
         contrast=_contrast(claim) if checks else Contrast("", *[Prose("")] * 3),
-        underived=Prose("" if derived else closed(derivation.reason)),
-        checks=check_table(checks),
-        controls=control_table(claim.controls),
-        refuted=refuted(claim.controls),
+        underived=Prose("" if derived else words.closed(derivation.reason)),
+        checks=tables.check_table(checks),
+        controls=tables.control_table(claim.controls),
+        refuted=tables.refuted(claim.controls),
         level=f"at least {level}" if len(levels) > 1 else level,
         figures=tuple(
             drawing(f"{claim.id}.{figure.id}", figure, f"{number}{letter if len(claim.series) > 1 else ''}")
@@ -165,30 +133,6 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         ),
         aliases=shipped_table("aliases").get(claim.id, ""),
     )
-
-
-def drawing(key: str, figure: Figure, number: str) -> FigureView:
-    """Return a figure with its words and its values, under a key for its SVG.
-
-    The values are those of each layer under a line with ``#`` and its label. Rows are ``x,y`` or, where there
-    are intervals or bands, ``x,y,low,high``: to six digits what is measured, to four what is a line through
-    many places.
-    """
-    values = [f"# x: {plain(figure.x.label)}; y: {plain(figure.y.label)}"]
-    measured = [layer for layer in figure.layers if layer.role == "measured"]
-    derived = [layer.label for layer in figure.layers if layer.role == "truth" and layer.label]
-    for layer in figure.layers:
-        name = plain(layer.label) or layer.kind
-        # Of several series that share a mark, the curves name which is which.
-        if layer.role == "measured" and len(measured) == len(derived) > 1:
-            name = f"{plain(derived[measured.index(layer)])}, measured"
-        values.append(f"# {name}")
-        for row in zip(*((layer.x, layer.y, layer.lo, layer.hi)[: 4 if layer.lo else 2]), strict=True):
-            fine = [f"{value:.6g}" for value in row]
-            # Four digits, or six where those are shorter than a power of ten.
-            rough = [min(f"{value:.4g}", text, key=len) for value, text in zip(row, fine, strict=True)]
-            values.append(",".join(rough if layer.kind == "line" else fine))
-    return FigureView(key, Prose(figure.title), plain(figure.alt), "\n".join(values), number)
 
 
 def _contrast(claim: ClaimRecord) -> Contrast:
@@ -215,29 +159,29 @@ def _contrast(claim: ClaimRecord) -> Contrast:
         same = [each for each in claim.checks if wrong and sample(each) == sample(wrong)]
         same += [each for each in listed if wrong and each.cell == wrong.cell]
         check = (*same, listed[-1])[0]
-    words, instead = "", ""
+    against, instead = "", ""
     if wrong:
-        error = digits_of(wrong)
-        words = f"{wrong.what}; predicts {predicted(wrong, error)}"
+        error = tables.digits_of(wrong)
+        against = f"{wrong.what}; predicts {words.predicted(wrong, error)}"
         if sample(wrong) != sample(check):
             measured = numbers.estimate(wrong.estimate, error, wrong.interval).alone
-            words += f", found {measured if error else computed(wrong)}"
+            against += f", found {measured if error else tables.computed(wrong)}"
         elif not wrong.is_near_miss:
-            instead = f", not {predicted(wrong, check.standard_error)}"
-        words += ", rejected"
+            instead = f", not {words.predicted(wrong, check.standard_error)}"
+        against += ", rejected"
     # In words where its formula is long.
     called = Prose(shipped_table("quantities").get(claim.id, ""))
     what = called or (slashed(check.quantity) if len(plain(check.quantity)) <= _SHORT else "")
-    where = at_settings(check) + _laws(check)
-    value = value_of(check)
-    if rounding := rounding_error(check):
+    where = words.at_settings(check) + _laws(check)
+    value = tables.value_of(check)
+    if rounding := words.rounding_error(check):
         value = f"0 but for rounding, {rounding}"
     elif check.standard_error:
         value = numbers.estimate(check.estimate, check.standard_error, check.interval).with_error
     return Contrast(
         basis="Computed" if check.method == "exact" else "Measured",
         value=Prose(f"{called or _named(check)}{where}: {_value_in_words(check)}"),
-        wrong=Prose(words),
+        wrong=Prose(against),
         short=Prose(f"{what}{what and ': '}{value}{instead}{where}"),
     )
 
@@ -255,7 +199,7 @@ def _laws(check: Check) -> str:
 
 def named(check: Check) -> str:
     """Return what a check is about in a line: its quantity, or where that is too long its name, where."""
-    return f"{_named(check)}{at_settings(check)}"
+    return f"{_named(check)}{words.at_settings(check)}"
 
 
 def _named(check: Check) -> str:
@@ -263,14 +207,14 @@ def _named(check: Check) -> str:
 
 
 def _value_in_words(check: Check) -> str:
-    if error := rounding_error(check):
+    if error := words.rounding_error(check):
         return f"{error}, zero but for rounding"
-    words = {"derived": "predicted", "computed": "computed", "set": "threshold"}[check.origin]
-    wanted = f"{words} {predicted(check, check.standard_error)}"
+    origin = {"derived": "predicted", "computed": "computed", "set": "threshold"}[check.origin]
+    wanted = f"{origin} {words.predicted(check, check.standard_error)}"
     if check.method == "exact":
-        agrees = value_of(check) == numbers.exact(check.prediction, EXACT_DIGITS)
-        return f"{value_of(check)}, {'as predicted' if agrees else wanted}"
+        agrees = tables.value_of(check) == numbers.exact(check.prediction, tables.EXACT_DIGITS)
+        return f"{tables.value_of(check)}, {'as predicted' if agrees else wanted}"
     measured = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    tolerance = tolerance_text(check.model_copy(update={"tolerance_because": ""}), with_kind=False)
+    tolerance = words.tolerance_text(check.model_copy(update={"tolerance_because": ""}), with_kind=False)
     allowed = re.sub(" of the (prediction|threshold)$", "", tolerance)
     return f"{measured.with_error} in {measured.interval}, {wanted} ({allowed})"

@@ -32,10 +32,8 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
 
 # Of MathML.
-LOW = "low"
-"""The class of a root over content that is no higher than the smallest sign of a root."""
-
 _TOKENS = frozenset(["mi", "mn", "mo", "mtext", "mspace"])
+_LETTERS = _TOKENS | {"mrow", "msub"}
 _GROUPS = frozenset(["mrow", "mstyle"])
 _ROWS = _GROUPS | {"math", "msqrt", "mtd", "mpadded", "mphantom"}
 _SCRIPTED = frozenset(["msub", "msup", "msubsup", "munder", "mover", "munderover"])
@@ -281,12 +279,15 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
 
 def _set_heights(node: ET.Element, role: str) -> None:
     """Say what need not grow, for which browsers would leave room, and what is an accent."""
-    if node.tag == "msqrt" and not any(map(_is_higher_than_a_letter, node)):
-        node.set("class", LOW)
+    inside = [part for child in node for part in child.iter()]
+    # What needs brackets or a root higher than a letter.
+    is_tall = any(part.tag in _TALL or (part.text or "") in _LARGE for part in inside)
+    if node.tag == "msqrt" and not is_tall and _LETTERS.issuperset(part.tag for part in inside):
+        node.set("class", "low")
     elif node.tag == "mover" and "accent" not in node[1].attrib and node[1].text in _ACCENTS:
         node.set("accent", "true")
         node[1].text = _ACCENTS[node[1].text]
-    elif role == "INNER" and not any(map(_is_tall, node)):
+    elif role == "INNER" and not is_tall:
         for bracket in (*node[:1], *node[-1:]):
             if bracket.tag == "mo":
                 bracket.set("stretchy", "false")
@@ -337,12 +338,3 @@ def _letters() -> dict[tuple[frozenset[str], str], str]:
 
 def _letter(variant: str, letter: str) -> str:
     return _letters().get((frozenset(variant.replace("-", " ").split()), letter), letter)
-
-
-def _is_tall(node: ET.Element) -> bool:
-    """Whether something in a node needs brackets higher than a letter."""
-    return any(part.tag in _TALL or (part.text or "") in _LARGE for part in node.iter())
-
-
-def _is_higher_than_a_letter(node: ET.Element) -> bool:
-    return _is_tall(node) or any(part.tag not in _TOKENS | {"mrow", "msub"} for part in node.iter())

@@ -19,8 +19,8 @@ from verify.evidence import (
     words,
 )
 from verify.files.names import shipped_table
-from verify.report.cards import Card, FigureView, drawing, named
-from verify.report.tables import Row, check_table, sample_size, shared_settings, value_of
+from verify.report.cards import Card, named
+from verify.report.tables import FigureView, Row, check_table, drawing, sample_size, shared_settings, value_of
 from verify.text import numbers
 from verify.text.latex import Prose, slashed
 
@@ -131,14 +131,14 @@ def title_and_question(record: RunRecord) -> tuple[Prose, Prose]:
     return Prose(given.title or title), Prose(given.question or question)
 
 
-def answers(claims: Mapping[str, ClaimRecord]) -> Iterator[tuple[Prose, tuple[Prose, ...]]]:
+def answers(cards: Mapping[str, Card]) -> Iterator[tuple[Prose, tuple[Prose, ...]]]:
     """Yield the sentences of the usual answer, each with what of its claims this run did not confirm."""
     for answer in PLAN["answer"]:
         against: dict[str, None] = {}
-        for claim in map(claims.get, answer["rests"]):
-            if claim is None:
+        for name in answer["rests"]:
+            if name not in cards:
                 against["a claim is not part of this run"] = None
-            elif claim.verdict is not Verdict.CONFIRMED:
+            elif (claim := cards[name].claim).verdict is not Verdict.CONFIRMED:
                 against[f"“{claim.title}” is {claim.verdict}"] = None
         yield Prose(answer["text"]), tuple(map(Prose, against))
 

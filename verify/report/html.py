@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -56,7 +56,7 @@ def render_html(record: Reported, figures: Mapping[str, str] | None = None) -> s
         f"{called.page}.j2", report, evidence=called.evidence, sheet=called.sheet(), measured=measured
     )
     medium.formulas.cache.save()
-    style = faces_of([page]) + joined(*_STYLES[called]) + medium.mark_rules()
+    style = faces_of(page) + joined(*_STYLES[called]) + medium.mark_rules()
     scripts = [name for name in _SCRIPTS[called] if name not in _TEACHING or 'id="lesson"' in page]
     body = page.replace("/* drawn */", medium.figure_rules(), 1)
     # A record's own text may hold the place holder too; the real place comes last.
@@ -64,11 +64,10 @@ def render_html(record: Reported, figures: Mapping[str, str] | None = None) -> s
     return before + joined(*scripts) + after
 
 
-def faces_of(pages: Iterable[str]) -> str:
-    """Return the style rules that carry the faces, cut down to the characters of these pages."""
+def faces_of(page: str) -> str:
+    """Return the style rules that carry the faces, cut down to the characters of a page."""
     # Characters of the markup are among them, at no cost.
-    text = "".join(pages)
-    return rules_for_screen("".join(sorted(set(text))), characters_in(text))
+    return rules_for_screen("".join(sorted(set(page))), characters_in(page))
 
 
 def joined(*files: str) -> str:

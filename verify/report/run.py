@@ -21,8 +21,8 @@ from verify.evidence.load import creation
 from verify.evidence.words import counted_checks
 from verify.files.names import shipped_table
 from verify.report import front
-from verify.report.cards import Card, FigureView, card, keys_of
-from verify.report.tables import refuted
+from verify.report.cards import Card, card, keys_of
+from verify.report.tables import FigureView, refuted
 from verify.text import numbers
 from verify.text.latex import Prose
 
@@ -104,34 +104,28 @@ class Report:
         self.laws = {str(cell[side]) for cell in cells for side in ("query", "key") if side in cell}
         self.concerns = [card for card in self.cards.values() if card.verdict.tone != "good" or card.alarms]
         self.anchors = {key for claim in record.claims for key in (claim.id, *keys_of(claim))}
-        self.leads: tuple[Lead, ...] = ()
-        self.pages = self.chapters
-        self.panels: tuple[FigureView, ...] = ()
-        self.opening: front.Opening | None = None
-        self.lesson: tuple[front.LessonScene, ...] = ()
-        self.answer: tuple[tuple[Prose, tuple[Prose, ...]], ...] = ()
-        self.limits: list[Card] = []
+        few = self.is_led and len(self.cards) <= front.FEW
+        self.leads = tuple(_leads(self.cards)) if few else ()
+        # What a report about its claims alone does without.
+        usual = {} if self.is_led else self.cards
+        pages = tuple(
+            Section(page, "", Prose(of["title"]), printed)
+            for page, of in front.PLAN["pages"].items()
+            if (printed := tuple(usual[name] for name in of["claims"] if name in usual))
+        )
+        self.pages = self.chapters if self.is_led else pages
+        drawn = {view.key: view for card in usual.values() for view in card.figures}
+        self.panels = tuple(drawn[key] for key in front.PLAN["panels"] if key in drawn)
+        self.opening, self.lesson = front.opening(usual), tuple(front.scenes(usual))
+        self.answer = () if self.is_led else tuple(front.answers(self.cards))
+        self.limits = [card for card in usual.values() if card.claim.chapter == "limits"]
         self.advice: list[tuple[Card, Mapping[str, str]]] = []
-        if not self.is_led:
-            self.pages = tuple(
-                Section(page, "", Prose(of["title"]), printed)
-                for page, of in front.PLAN["pages"].items()
-                if (printed := tuple(self.cards[claim] for claim in of["claims"] if claim in self.cards))
-            )
-            drawn = {view.key: view for card in self.cards.values() for view in card.figures}
-            self.panels = tuple(drawn[key] for key in front.PLAN["panels"] if key in drawn)
-            self.opening = front.opening(self.cards)
-            self.lesson = tuple(front.scenes(self.cards))
-            self.answer = tuple(front.answers({claim.id: claim for claim in record.claims}))
-            self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
-            for name, texts in shipped_table("advice").items():
-                if name in self.cards:
-                    derivation = self.cards[name].claim.derivation
-                    chains = {chain.name: chain.shows for chain in derivation.chains}
-                    latex = chains.get(texts.get("chain", ""), derivation.latex)
-                    self.advice.append((self.cards[name], {**texts, "latex": latex}))
-        elif len(self.cards) <= front.FEW:
-            self.leads = tuple(_leads(self.cards))
+        for name, texts in shipped_table("advice").items():
+            if name in usual:
+                derivation = usual[name].claim.derivation
+                chains = {chain.name: chain.shows for chain in derivation.chains}
+                latex = chains.get(texts.get("chain", ""), derivation.latex)
+                self.advice.append((usual[name], {**texts, "latex": latex}))
         self.sources = tuple(_sources(record))
         self.statements = [stated for source in self.sources for stated in source.statements]
         corrected = [stated for stated in self.statements if stated.outcome in _SERIOUS]

@@ -56,7 +56,7 @@ def site_files(
         styled += page
     formulas.cache.save()
     files = {path: page.encode() for path, page in _linked(pages).items()}
-    files["assets/site.css"] = (faces_of([styled]) + joined(*_STYLES)).encode()
+    files["assets/site.css"] = (faces_of(styled) + joined(*_STYLES)).encode()
     files["assets/site.js"] = joined("site.js").encode()
     for claim in record.claims:
         files[f"badges/{claim.id}.svg"] = as_svg(claim).encode()

@@ -1,4 +1,4 @@
-"""Tables of checks and controls: which rows stand together, and what is printed once."""
+"""Tables of checks and controls, with what is printed once, and figures with their values as text."""
 
 import re
 from collections import Counter
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from verify.evidence import Check, ControlRecord, Setting, Verdict
+from verify.evidence import Check, ControlRecord, Figure, Setting, Verdict
 from verify.evidence.words import cell_text, interval95, predicted, rounding_error, tolerance_text
 from verify.text import numbers
-from verify.text.latex import Prose
+from verify.text.latex import Prose, plain
 
 EXACT_DIGITS = 7  # of an exact value, one more than of its prediction
 
@@ -31,6 +31,19 @@ class Row(NamedTuple):
     title: Title | None
     label: Prose
     cells: tuple[str, ...]
+
+
+class FigureView(NamedTuple):
+    """A figure: ``key`` finds its SVG; ``values`` is the text to take along.
+
+    ``number`` is its claim's, with a letter where the claim has several.
+    """
+
+    key: str
+    title: Prose
+    alt: str
+    values: str
+    number: str
 
 
 class Group(NamedTuple):
@@ -126,6 +139,30 @@ def sample_size(check: Check) -> str:
         return ""
     millions = numbers.exact(check.draws / 1e6, 3) + " M"
     return f"{numbers.count(check.blocks)} / {millions if check.draws >= 1e6 else numbers.count(check.draws)}"
+
+
+def drawing(key: str, figure: Figure, number: str) -> FigureView:
+    """Return a figure with its words and its values, under a key for its SVG.
+
+    The values are those of each layer under a line with ``#`` and its label. Rows are ``x,y`` or, where there
+    are intervals or bands, ``x,y,low,high``: to six digits what is measured, to four what is a line through
+    many places.
+    """
+    values = [f"# x: {plain(figure.x.label)}; y: {plain(figure.y.label)}"]
+    measured = [layer for layer in figure.layers if layer.role == "measured"]
+    derived = [layer.label for layer in figure.layers if layer.role == "truth" and layer.label]
+    for layer in figure.layers:
+        name = plain(layer.label) or layer.kind
+        # Of several series that share a mark, the curves name which is which.
+        if layer.role == "measured" and len(measured) == len(derived) > 1:
+            name = f"{plain(derived[measured.index(layer)])}, measured"
+        values.append(f"# {name}")
+        for row in zip(*((layer.x, layer.y, layer.lo, layer.hi)[: 4 if layer.lo else 2]), strict=True):
+            fine = [f"{value:.6g}" for value in row]
+            # Four digits, or six where those are shorter than a power of ten.
+            rough = [min(f"{value:.4g}", text, key=len) for value, text in zip(row, fine, strict=True)]
+            values.append(",".join(rough if layer.kind == "line" else fine))
+    return FigureView(key, Prose(figure.title), plain(figure.alt), "\n".join(values), number)
 
 
 def shared_settings(of: Sequence[Check | ControlRecord]) -> dict[str, Setting]:

@@ -6,8 +6,8 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from verify.errors import OutputError, RenderError, SettingsError, VerifyError, what_is_wrong
 from verify.evidence import RunRecord
@@ -20,8 +20,7 @@ from verify.report.drawings import usable_caches
 # What draws is imported where it is used: its libraries may fail to load, and results are written first.
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """What was written, how long each phase took (seconds), and what could not be rendered, if anything."""
 
     paths: tuple[Path, ...]
