@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verify.auditing.probe import probe as probe
     from verify.auditing.record import record as record
     from verify.citing.compare import Reproduction as Reproduction
-    from verify.citing.lookup import values as values
+    from verify.citing.values import values as values
     from verify.engine.asking import Answer as Answer
     from verify.engine.asking import ask as ask
     from verify.errors import VerifyError as VerifyError
@@ -48,7 +48,7 @@ _NAMES = {
     "verify.api": "list_claims reproduce run",
     "verify.auditing.probe": "Probe parametrize_probes probe",
     "verify.auditing.record": "record",
-    "verify.citing.lookup": "values",
+    "verify.citing.values": "values",
     "verify.report.write": "render",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}

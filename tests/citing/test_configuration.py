@@ -8,9 +8,9 @@ from sphobjinv import Inventory
 
 from tests.report.records import PAIRWISE, record
 from tests.tool import Tool
-from verify.citing.lookup import by_key
+from verify.citing.values import by_key
 from verify.report.site import inventory
-from verify.citing.configuration import Configuration, configuration
+from verify.citing.documents import Configuration, configuration
 from verify.errors import SettingsError
 
 

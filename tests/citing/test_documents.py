@@ -12,7 +12,7 @@ import pytest
 from tests.report.records import record
 from verify.citing.documents import FORMS, changes, check, find_documents, fix, left
 from verify.citing.exports import exported
-from verify.citing.lookup import by_key
+from verify.citing.values import by_key
 from verify.errors import CitationError, OutputError
 
 RUN = record()

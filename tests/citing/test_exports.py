@@ -13,8 +13,8 @@ from tests.report.records import record
 from verify.citing import exports
 from verify.citing.documents import check, find_documents, fix
 from verify.citing.exports import FORMATS, bare_number, exported, macro_text
-from verify.citing.lookup import by_key
-from verify.citing.summaries import as_svg
+from verify.citing.values import by_key
+from verify.citing.exports import as_svg
 from verify.citing.values import ExactNumber, Value, values_of
 from verify.errors import CitationError
 

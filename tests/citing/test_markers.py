@@ -9,8 +9,8 @@ import pytest
 from tests.citing.test_documents import written
 from tests.report.records import record
 from verify.citing.documents import check, fix
-from verify.citing.lookup import by_key
-from verify.citing.markers import quotes_in
+from verify.citing.values import by_key
+from verify.citing.quotations import quotes_in
 from verify.errors import CitationError
 
 RUN, PAGE = record(), Path("page.md")

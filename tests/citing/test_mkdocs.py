@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.records import record
 from tests.tool import ROOT
-from verify.citing.lookup import by_key
+from verify.citing.values import by_key
 
 pytest.importorskip("mkdocs", reason="needs the extra [mkdocs]")
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 
 from tests.report.records import record
 from verify.citing import mystmd
-from verify.citing.lookup import by_key
+from verify.citing.values import by_key
 
 KEY = "score-variance.slope:estimate"
 

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from verify.citing.languages import HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST
-from verify.citing.lookup import written
-from verify.citing.markers import Quote
+from verify.citing.values import written
+from verify.citing.quotations import Quote
 from verify.citing.quotations import fault_of, faults_of, normal, replaceable
 from verify.citing.values import ExactNumber, Value, reading
 from verify.errors import CitationError

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.report.records import record
 from verify.citing.documents import check, fix
 from verify.citing.languages import language_of
-from verify.citing.lookup import by_key, written
-from verify.citing.markers import quotes_in
+from verify.citing.values import by_key, written
+from verify.citing.quotations import quotes_in
 from verify.citing.quotations import fault_of, normal
 from verify.errors import CitationError
 

@@ -11,7 +11,7 @@ from sphinx.util.console import strip_colors
 
 from tests.report.records import record
 from verify.citing.citations import link_to
-from verify.citing.lookup import by_key
+from verify.citing.values import by_key
 from verify.evidence import Verdict
 
 CONF = """extensions = ["verify.citing.sphinx", "myst_parser"]

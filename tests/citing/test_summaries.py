@@ -7,7 +7,7 @@ import pytest
 from tests.auditing.records import bad
 from tests.report.builders import turned
 from tests.report.records import CLAIMS, record
-from verify.citing.summaries import as_svg, to_junit, to_markdown
+from verify.citing.exports import as_svg, to_junit, to_markdown
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import AuditRecord
 

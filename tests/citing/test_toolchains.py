@@ -9,7 +9,7 @@ from tests.report.records import record
 from verify.citing.citations import FORMS, cite
 from verify.citing.documents import check, fix
 from verify.citing.exports import exported
-from verify.citing.lookup import by_key
+from verify.citing.values import by_key
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from scipy import stats
 import verify
 from tests.auditing.records import bad, good
 from tests.report.records import record
-from verify.citing.lookup import by_key, chosen, written
+from verify.citing.values import by_key, chosen, written
 from verify.citing.quotations import fault_of
 from verify.citing.values import Evidence, level_text, reading, values_of
 from verify.errors import CitationError

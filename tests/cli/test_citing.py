@@ -10,7 +10,7 @@ from tests.report.records import record
 from tests.tool import Tool
 from verify.citing import citations, documents
 from verify.citing.exports import FORMATS
-from verify.citing.lookup import chosen
+from verify.citing.values import chosen
 from verify.cli.citing import CITATIONS, EXPORTS, OUTCOMES
 from verify.evidence.load import shipped
 

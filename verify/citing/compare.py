@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from verify.citing.lookup import by_key
-from verify.citing.values import SOURCE, Part, Value
+from verify.citing.values import SOURCE, Part, Value, by_key
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
 from verify.evidence.load import digest, origin
 from verify.evidence.words import badge

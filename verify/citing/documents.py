@@ -7,28 +7,28 @@ compared with the value, and none is written. An exported file is a quotation as
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import glob
 import json
 import os
 import re
+import tomllib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
-from verify.citing.exports import HEAD_SIZE, SUFFIXES, exported_by
+from pydantic import ValidationError
+
+from verify.citing.exports import exported_by
 from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language, language_of
-from verify.citing.lookup import by_key, shortened
-from verify.citing.markers import Quote, outside, quotes_in
-from verify.citing.quotations import Fault, faults_of, numbers_in
-from verify.citing.values import Evidence, Value
-from verify.errors import CitationError
-from verify.evidence import RunRecord
+from verify.citing.quotations import Fault, Quote, faults_of, numbers_in, outside, quotes_in
+from verify.citing.values import Evidence, Value, by_key, shortened
+from verify.errors import CitationError, SettingsError, what_is_wrong
+from verify.evidence import Record, RunRecord
 from verify.evidence.load import digest
-from verify.files.reading import MEGABYTE, InputKind, head, read_text
+from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.files.writing import write_together
 from verify.text.escapes import one_line
 from verify.text.numbers import counted
@@ -67,17 +67,9 @@ def _within(folder: Path) -> list[Path]:
             continue
         if path.is_dir() and path.name not in _MADE:
             files += _within(path)
-        elif path.is_file() and (path.suffix.lower() in LANGUAGES or _is_export(path)):
+        elif path.is_file() and (path.suffix.lower() in LANGUAGES or exported_by(path)):
             files.append(path)
     return files
-
-
-def _is_export(path: Path) -> bool:
-    is_ours = False
-    with contextlib.suppress(OSError, ValueError):
-        start = head(path, HEAD_SIZE) if path.suffix.lower() in SUFFIXES else b""
-        is_ours = exported_by(path, start.decode(errors="replace")) is not None
-    return is_ours
 
 
 @dataclass
@@ -127,7 +119,7 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
     files = list(paths)
     # A paper may input macros, and a page show a badge, that went stale.
     for folder in dict.fromkeys(path.parent for path in files):
-        files += sorted(path for path in folder.glob("*.*") if path.is_file() and _is_export(path))
+        files += sorted(path for path in folder.glob("*.*") if path.is_file() and exported_by(path))
     for path in files:
         if os.path.realpath(path) in documents:
             continue
@@ -135,7 +127,7 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         if "\0" in text:
             raise CitationError(f"{path}: is not a text file; {_WANTED}")
         document = documents[os.path.realpath(path)] = Document(path, text, language_of(path))
-        if by := exported_by(path, text):
+        if by := exported_by(path):
             _judge_export(document, record, *by)
             continue
         document.quotes = tuple(quotes_in(path, text, known))
@@ -292,3 +284,44 @@ def _as_github(documents: Sequence[Document], origin: str) -> str:
 
 FORMS: dict[str, Callable[[Sequence[Document], str], str]] = {"github": _as_github, "text": _as_text}
 """The forms by their names: functions of the documents and of which results these were compared with."""
+
+
+_KIND = InputKind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
+
+
+class Configuration(Record):
+    """A project's settings, all of them optional; paths are relative to its folder.
+
+    ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
+    ``check-docs`` checks, ``report`` is where the report is published, and ``site`` where its site is.
+    """
+
+    results: Path | None = None
+    documents: tuple[Path, ...] = ()
+    report: str = ""
+    site: str = ""
+
+
+def configuration(folder: Path | None = None) -> Configuration:
+    """Return the settings of the project that a folder, by default the present one, is in.
+
+    Raises:
+        SettingsError: its pyproject.toml is malformed, or has settings that are none of ours.
+    """
+    start = (folder or Path()).absolute()
+    place = next((place for place in (start, *start.parents) if (place / "pyproject.toml").is_file()), None)
+    if place is None:
+        return Configuration()
+    # In messages, a file of the present folder has no path.
+    place = Path() if place == start and folder is None else place
+    path = place / "pyproject.toml"
+    try:
+        given = tomllib.loads(read_text(path, _KIND)).get("tool", {}).get("sdpa-verify", {})
+        settings = Configuration.model_validate(given)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(f"{path}: is not TOML ({error}); correct the line") from error
+    except ValidationError as error:
+        raise SettingsError(f"{path}: [tool.sdpa-verify] {what_is_wrong(error)}; correct it") from error
+    results = place / settings.results if settings.results else None
+    documents = tuple(place / document for document in settings.documents)
+    return settings.model_copy(update={"results": results, "documents": documents})

@@ -22,9 +22,8 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, get_plugin_logger
 
 from verify.citing.citations import link_to
-from verify.citing.lookup import by_key
-from verify.citing.markers import quotes_in
-from verify.citing.quotations import faults_of
+from verify.citing.quotations import faults_of, quotes_in
+from verify.citing.values import by_key
 from verify.errors import VerifyError
 from verify.evidence.load import present
 from verify.text.escapes import for_html

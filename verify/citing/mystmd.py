@@ -17,10 +17,9 @@ import sys
 from typing import Any
 
 from verify.citing.citations import link_to
-from verify.citing.configuration import configuration
-from verify.citing.lookup import by_key
-from verify.citing.markers import Quote, split_role
-from verify.citing.quotations import faults_of
+from verify.citing.documents import configuration
+from verify.citing.quotations import Quote, faults_of, split_role
+from verify.citing.values import by_key
 from verify.errors import CitationError, VerifyError
 from verify.evidence.load import present
 

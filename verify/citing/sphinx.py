@@ -23,9 +23,8 @@ from sphinx.util.docutils import ReferenceRole
 
 from verify.citing.citations import link_to
 from verify.citing.exports import macro_text
-from verify.citing.lookup import by_key
-from verify.citing.markers import Quote
-from verify.citing.quotations import faults_of
+from verify.citing.quotations import Quote, faults_of
+from verify.citing.values import by_key
 from verify.errors import VerifyError
 from verify.evidence.load import LAST_RUN, present
 from verify.text.escapes import for_tex

@@ -38,7 +38,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     Name claims or keys to list only theirs, "run" for the values of the whole run, or "source" for the
     statements of documents; of an audit, layers, keys, or "audit".
     """
-    from verify.citing.lookup import chosen
+    from verify.citing.values import chosen
 
     record = _present(results)
     listed = chosen(record, [_as_key(record, name) for name in names])
@@ -60,8 +60,8 @@ def cite_(key: str, form: str, url: str | None, results: Path | None) -> None:
     LAYER or LAYER.FINDING, or "audit" for all of it.
     """
     from verify.citing.citations import FORMS, cite
-    from verify.citing.configuration import configuration
-    from verify.citing.lookup import by_key
+    from verify.citing.documents import configuration
+    from verify.citing.values import by_key
 
     settings = configuration()
     # These end a link in Markdown, and a field in BibTeX.
@@ -103,8 +103,7 @@ def check_docs(
     default is what [tool.sdpa-verify] in pyproject.toml lists. Nothing is verified again. Results of a quick
     run are used only if they are named.
     """
-    from verify.citing.configuration import configuration
-    from verify.citing.documents import FORMS, changes, check, find_documents, fix, left
+    from verify.citing.documents import FORMS, changes, check, configuration, find_documents, fix, left
     from verify.evidence import PROFILES, RunRecord
     from verify.evidence.load import LAST_RUN, origin
 
@@ -137,7 +136,7 @@ def check_docs(
 
 def _present(results: Path | None) -> Evidence:
     """Return the results given, or those that the project's configuration names, else the last run's."""
-    from verify.citing.configuration import configuration
+    from verify.citing.documents import configuration
     from verify.evidence.load import present
 
     return present(results or configuration().results)
@@ -188,8 +187,8 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 @_results
 def badge(claim: str, out: Path, results: Path | None) -> None:
     """Write a badge with a claim's verdict, CLAIM.svg."""
-    from verify.citing.lookup import by_key
-    from verify.citing.summaries import as_svg
+    from verify.citing.exports import as_svg
+    from verify.citing.values import by_key
     from verify.evidence import ClaimRecord
     from verify.files.writing import write_whole
 
@@ -230,7 +229,7 @@ def site(out: Path, results: Path | None) -> None:
     address, as site in [tool.sdpa-verify]. By the file objects.inv, Sphinx (intersphinx), MyST and
     mkdocstrings can link to claim:KEY and statement:ID.
     """
-    from verify.citing.configuration import configuration
+    from verify.citing.documents import configuration
     from verify.engine.statements import decide, packs, read_sources
     from verify.evidence import RunRecord
     from verify.files.writing import write_folder

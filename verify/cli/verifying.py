@@ -100,7 +100,7 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
     Without CLAIM, all claims of the catalogue are verified. The exit status is 0 if all are confirmed, or
     hold within the tolerance; 1 if something is refuted or a derivation fails; 3 if something is undecided.
     """
-    from verify.citing.summaries import refused_junit, to_junit, to_markdown
+    from verify.citing.exports import refused_junit, to_junit, to_markdown
     from verify.executors.workers import using
     from verify.files.writing import check_writable, write_together, write_whole
 

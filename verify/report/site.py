@@ -8,7 +8,7 @@ import zlib
 from typing import Any
 
 from verify.citing.citations import place_on_site
-from verify.citing.summaries import as_svg
+from verify.citing.exports import as_svg
 from verify.citing.values import SOURCE
 from verify.errors import VerifyError
 from verify.evidence import RunRecord
