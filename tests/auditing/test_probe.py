@@ -162,6 +162,15 @@ def test_what_is_identified_must_be_expected(name: str) -> None:
             probed.assert_is()
 
 
+def test_a_sink_that_only_low_scores_show_is_right_in_corners() -> None:
+    """With -15 beside scores of 0 a sink is lost in rounding; beside a single key of score -9 it is not."""
+    kernel = partial(attention, scale=lambda *_: -0.25, softcap=10.0, sink=[0.5, -15.0])
+    probed = probe(kernel, d_k=16, heads=2, intended=-0.25)
+    assert probed.model.sink == pytest.approx((0.5, -15.0))
+    names = ("1 tokens", "2 queries, 1 keys", "scores near +1,000", "scores near -1,000")
+    assert {probed.corner(name, cases(probed.sizes)[name]).outcome for name in names} == {"right"}
+
+
 NO_FORMULA = "the output is not softmax(c·QKᵀ + mask)·V for any c"
 norm = partial(np.linalg.norm, axis=-1, keepdims=True)
 WRONG: dict[str, tuple[Callable[..., Any], str]] = {

@@ -339,7 +339,9 @@ def identify(kernel: Kernel, sizes: Sizes, intended: ScaleExpression) -> Model:
             return Model(faults=(no_softmax.format(totals[0]),))
         mask = replace(mask, sink=tuple(math.log(x) if x > room else -math.inf for x in taken.tolist()))
     model = _with_scores(kernel, sizes, mask)
-    return model if model.faults else _compared(kernel, sizes, model, intended)
+    return (
+        model if model.faults else _compared(kernel, sizes, _with_low_sinks(kernel, sizes, model), intended)
+    )
 
 
 def _mask(kernel: Kernel, sizes: Sizes, seen: Flags) -> Model | None:
@@ -425,6 +427,28 @@ def _with_scores(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
     if capped.cost < 0.25 * straight.cost and capped.x[1] > 0:
         model = replace(model, scale=float(capped.x[0]), softcap=float(1 / capped.x[1]))
     return model
+
+
+def _with_low_sinks(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
+    """Return the model with sinks that are lost in rounding beside scores of 0, and not beside low ones.
+
+    Row i has scores of -10i, and a sink b leaves a row of m keys with scores s the weight m·eˢ/(m·eˢ + eᵇ).
+    """
+    levels = -10.0 * np.arange(_SQUARE)
+    query, key, _ = (np.zeros_like(array) for array in sizes.arrays(_SQUARE, _SQUARE))
+    query[..., 0], key[..., 0] = levels / model.scale, 1
+    weights = kernel.weights(query, key)[0]
+    totals, room = weights.sum(axis=-1), 32 * max(unit_roundoff(weights), UNITS["float32"])
+    scores = levels if model.softcap is None else model.softcap * np.tanh(levels / model.softcap)
+    with np.errstate(all="ignore"):
+        beside = np.log(1 / totals - 1) + np.log(model.visible(_SQUARE, _SQUARE).sum(axis=-1)) + scores
+    sinks = list(model.sink or [-math.inf] * sizes.heads)
+    for head, total in enumerate(totals):
+        # Half of the weight tells most of a sink.
+        row = int(np.argmin(np.abs(np.nan_to_num(total, nan=1.0) - 0.5)))
+        if sinks[head] == -math.inf and room < total[row] < 1 - room:
+            sinks[head] = float(beside[head, row])
+    return replace(model, sink=None if max(sinks) == -math.inf else tuple(sinks))
 
 
 def _compared(kernel: Kernel, sizes: Sizes, model: Model, intended: ScaleExpression) -> Model:
