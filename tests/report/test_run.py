@@ -147,7 +147,7 @@ def test_a_refuted_run_says_by_how_much(
     (failure,) = Report(refuted(failed)).failures
     assert failure.link == "score-variance.off"
     assert spaced(failure.short).endswith(words)
-    assert "simultaneous interval" in failure.whole
+    assert re.search(r" in \[.*\], predicted .* \(.1%\)\.$", failure.whole)
 
 
 @pytest.mark.usefixtures("no_faces")

@@ -1,8 +1,8 @@
-"""The words and marks for verdicts, and the sentences that say what came of a check."""
+"""The words and marks for verdicts, and the phrases that say what came of a check."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, NamedTuple
 
@@ -23,65 +23,52 @@ class Badge(NamedTuple):
     word: str
 
 
-@dataclass(frozen=True)
-class Tally:
-    """How often a verdict occurs."""
+class Tally(NamedTuple):
+    """How often a verdict occurs, and its word in the number that this asks for."""
 
     badge: Badge
     count: int
-
-    @property
-    def word(self) -> str:
-        """The badge's own, in the number that ``count`` asks for; ``holds`` is the only verb among them."""
-        word = self.badge.word
-        return re.sub(r"\Aholds\b", "hold", word) if self.count != 1 else word
+    word: str
 
 
-# Members of different kinds may be equal as texts, so each kind has its own.
-_BADGES: dict[type, Mapping[Any, Badge]] = {
-    Verdict: {
-        Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
-        Verdict.APPROXIMATE: Badge("about", "fair", "approximate"),
-        Verdict.REFUTED: Badge("cross", "bad", "refuted"),
-        Verdict.UNDECIDED: Badge("open", "idle", "undecided"),
-    },
-    Proof: {
-        Proof.PROVED: Badge("square", "good", "proved"),
-        Proof.DERIVED: Badge("check", "good", "derived"),
-        Proof.CITING: Badge("eye", "good", "derived, citing"),
-        Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
-        Proof.MEASURED: Badge("dash", "idle", "measured"),
-    },
-    Outcome: {
-        Outcome.HOLDS: Badge("check", "good", "holds"),
-        Outcome.WITH_CONDITIONS: Badge("half", "fair", "holds with conditions"),
-        Outcome.MISPRINTED: Badge("unequal", "bad", "misprinted"),
-        Outcome.WRONG: Badge("cross", "bad", "wrong"),
-        Outcome.OPEN: Badge("open", "idle", "open"),
-    },
-    Judgement: {
-        Judgement.CONFIRMED: Badge("check", "good", "confirmed"),
-        Judgement.REFUTED: Badge("cross", "bad", "refuted"),
-        Judgement.UNDECIDED: Badge("open", "idle", "undecided"),
-        Judgement.WARNED: Badge("alarm", "fair", "warned"),
-        Judgement.REPORTED: Badge("dash", "idle", "reported"),
-    },
+# Verdicts and judgements of one name have one badge.
+_BADGES: Mapping[str, Badge] = {
+    Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
+    Verdict.APPROXIMATE: Badge("about", "fair", "approximate"),
+    Verdict.REFUTED: Badge("cross", "bad", "refuted"),
+    Verdict.UNDECIDED: Badge("open", "idle", "undecided"),
+    Judgement.WARNED: Badge("alarm", "fair", "warned"),
+    Judgement.REPORTED: Badge("dash", "idle", "reported"),
+    Proof.PROVED: Badge("square", "good", "proved"),
+    Proof.DERIVED: Badge("check", "good", "derived"),
+    Proof.CITING: Badge("eye", "good", "derived, citing"),
+    Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
+    Proof.MEASURED: Badge("dash", "idle", "measured"),
+    Outcome.HOLDS: Badge("check", "good", "holds"),
+    Outcome.WITH_CONDITIONS: Badge("half", "fair", "holds with conditions"),
+    Outcome.MISPRINTED: Badge("unequal", "bad", "misprinted"),
+    Outcome.WRONG: Badge("cross", "bad", "wrong"),
+    Outcome.OPEN: Badge("open", "idle", "open"),
 }
 MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _DIGITS = 4  # significant digits of a finding
-_SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
 _GREEK = ("alpha", "beta", "delta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau")
 _SYMBOL = re.compile(rf"([A-Za-z]|{'|'.join(_GREEK)})(?:_([A-Za-z0-9]+))?")
 
 
 def badge(of: Judged) -> Badge:
     """Return how a verdict, a proof's status, a statement's outcome or an audit's judgement is shown."""
-    return _BADGES[type(of)][of]
+    return _BADGES[of]
 
 
 def tallies(counts: Mapping[Any, int], kinds: Iterable[Judged]) -> tuple[Tally, ...]:
     """Return how often each kind of verdict occurs, leaving out what does not."""
-    return tuple(Tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
+    tallied = []
+    for shown, count in ((badge(kind), counts[kind]) for kind in kinds if counts[kind]):
+        # The only verb among the words.
+        word = shown.word if count == 1 else re.sub(r"\Aholds\b", "hold", shown.word)
+        tallied.append(Tally(shown, count, word))
+    return tuple(tallied)
 
 
 def closed(text: str) -> str:
@@ -154,9 +141,13 @@ def tolerance_text(check: Check, *, with_kind: bool = True) -> Prose:
     if check.method == "exact":
         allowed = f"to {numbers.small(check.tolerance)} for {check.tolerance_of}"
         return Prose(", ".join(filter(None, [bound, allowed])))
+    sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
+    of = check.tolerance_of
+    if check.is_threshold:
+        of = of.replace("the prediction", "the threshold")
     comma = "," if bound and check.is_threshold else ""
     because = f", because {check.tolerance_because}" if check.tolerance_because else ""
-    return Prose(f"{bound}{comma} {_allowed(check)}{because}".strip())
+    return Prose(f"{bound}{comma} {sign}{numbers.tolerance(check.tolerance)} of {of}{because}".strip())
 
 
 def predicted(of: Check | ControlRecord, error: float) -> str:
@@ -166,32 +157,15 @@ def predicted(of: Check | ControlRecord, error: float) -> str:
 
 
 def remark(check: Check) -> str:
-    """Return how close an estimate is to its bound, and what a check says of its interval.
-
-    That is often nothing.
-    """
+    """Return how close an estimate is to its bound, and what a check says of its interval; often nothing."""
     close = ""
-    # The error of a quotient is that of the estimate in units of the bound, which is exact.
     if check.tightness is not None:
+        # The error of a quotient is that of the estimate in units of the bound, which is exact.
         error = check.standard_error / abs(check.prediction)
         shown = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
         quotient = shown.value + shown.times if error else numbers.exact(check.tightness, 4)
         close = f"estimate ÷ {'threshold' if check.is_threshold else 'bound'}{numbers.NO_BREAK}{quotient}"
     return "; ".join(filter(None, [close, check.reason]))
-
-
-def counted_checks(measured: int, exact: int) -> str:
-    """Return how many checks are measured and exact, such as ``345 measured, 110 exact``."""
-    kinds = {"measured": measured, "exact": exact}
-    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "none"
-
-
-def _allowed(check: Check) -> str:
-    sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
-    of = check.tolerance_of
-    if check.is_threshold:
-        of = of.replace("the prediction", "the threshold")
-    return f"{sign}{numbers.tolerance(check.tolerance)} of {of}"
 
 
 def interval95(check: Check) -> tuple[float, float]:
@@ -203,79 +177,17 @@ def interval95(check: Check) -> tuple[float, float]:
 
 def decisive_check(checks: Sequence[Check]) -> Check | None:
     """Return the check nearest to another verdict among those with the most serious verdict, or None."""
-    measured = [check for check in checks if check.method != "exact"]
 
-    def margin(check: Check) -> float:
-        """Return how far the interval stays from the edge of the band, as a share of its half-width."""
-        if check.half_width == 0:
-            return 0.0
-        # An open side is infinitely far; a refuted interval lies outside by what is asked for.
+    def order(check: Check) -> tuple[int, float]:
         least, most = ends_of(check.band)
-        inside = min(most - check.interval[1], check.interval[0] - least) / check.half_width
-        return -inside if check.verdict is Verdict.REFUTED else inside
+        # How far the interval stays from the edge of the band, of which an open side is infinitely far; a
+        # refuted interval lies outside by what is asked for.
+        inside = min(most - check.interval[1], check.interval[0] - least) / (check.half_width or math.inf)
+        outside = check.verdict is Verdict.REFUTED
+        return MOST_SERIOUS_FIRST.index(check.verdict), -inside if outside else inside
 
-    order = MOST_SERIOUS_FIRST.index
-    return min(measured, key=lambda check: (order(check.verdict), margin(check)), default=None)
-
-
-def largest_deviation(checks: Sequence[Check]) -> str:
-    """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``.
-
-    A claim with exact checks alone gives ``exact``, and a claim whose measured checks are all bounds
-    ``bounds only``.
-    """
-    shares = [
-        (check.deviation, check.tolerance)
-        for check in checks
-        if check.method != "exact" and check.relation == "=" and check.half_width > 0
-    ]
-    if not checks:
-        return ""
-    if not shares:
-        return "exact" if all(check.method == "exact" for check in checks) else "bounds only"
-    # In half-widths of its band, times the tolerance: the deviation in the unit that the tolerance is in.
-    share, tolerance = max(shares)
-    percent = 100 * share * tolerance
-    worst = f"{numbers.exact(percent, 2)}%" if percent >= _SMALLEST_SHARE else f"below {_SMALLEST_SHARE}%"
-    return f"{worst} of{numbers.NO_BREAK}±{numbers.tolerance(tolerance)}"
-
-
-def sentence(check: Check, *, derived: bool) -> Prose:
-    """Return one sentence that holds all of a measured check: value, interval, level, band, prediction.
-
-    Only where the claim is ``derived`` its prediction is called so.
-    """
-    shown = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    name = ("derived" if derived else "predicted") + ("" if check.relation == "=" else " bound")
-    if check.is_threshold:
-        name = "threshold"
-    wanted = f"the {name} {numbers.beside(check.prediction, check.standard_error)}"
-    allowed = _allowed(check)
-    if check.relation == "=":
-        around = f"{allowed} around {wanted}"
-        if check.tolerance_of == "the prediction":
-            around = f"{wanted} ±{numbers.NO_BREAK}{numbers.tolerance(check.tolerance)}"
-        place = {
-            Verdict.CONFIRMED: f"lies within {allowed} and contains {wanted}",
-            Verdict.APPROXIMATE: f"lies within {around}, but leaves that value itself out",
-            Verdict.REFUTED: f"lies wholly outside {around}",
-            Verdict.UNDECIDED: f"is neither within nor outside {around}",
-        }[check.verdict]
-    else:
-        within, beyond = ("below", "above") if check.relation == "≤" else ("above", "below")
-        allowance = f"{wanted} with its allowance of {allowed}"
-        place = {
-            Verdict.CONFIRMED: f"stays {within} {allowance}",
-            Verdict.REFUTED: f"lies wholly {beyond} {wanted}",
-            Verdict.UNDECIDED: f"lies neither wholly {within} nor wholly {beyond} {allowance}",
-        }[check.verdict]
-    where = cell_text(check.cell)
-    at = f" at {where}" if where else ""
-    wide = f"; the tolerance is wide because {check.tolerance_because}" if check.tolerance_because else ""
-    return Prose(
-        f"{check.quantity}{at}: {shown.with_error}, simultaneous interval {shown.interval} at level "
-        f"{numbers.level(check.level)}; it {place}{wide}."
-    )
+    measured = (check for check in checks if check.method != "exact")
+    return min(measured, key=order, default=None)
 
 
 def most_serious(findings: Iterable[Finding]) -> Judgement:
@@ -299,9 +211,10 @@ def figures(finding: Finding) -> tuple[str, str, str, str]:
     """
     if finding.estimate is None:
         return "", "", "", ""
-    low, high = finding.interval
-    is_open = low is None and high is None
+    value = numbers.exact(finding.estimate, _DIGITS)
     error = numbers.small(finding.standard_error) if finding.standard_error else ""
+    low, high = finding.interval
+    if low is None and high is None:
+        return value, error, "", ""
     lower = f"{numbers.MINUS}∞" if low is None else numbers.exact(low, _DIGITS, ROUND_FLOOR)
-    upper = "∞" if high is None else numbers.exact(high, _DIGITS, ROUND_CEILING)
-    return numbers.exact(finding.estimate, _DIGITS), error, lower * (not is_open), upper * (not is_open)
+    return value, error, lower, "∞" if high is None else numbers.exact(high, _DIGITS, ROUND_CEILING)

@@ -96,7 +96,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
             label = "Measured"
         elif decisive.verdict is Verdict.CONFIRMED:
             label = f"Narrowest margin of {claim.measured_checks} checks"
-        headline = label, words.sentence(decisive, derived=derived)
+        headline = label, summed_up(decisive)
     # Looking again narrows a check's own share.
     levels = sorted({check.level for check in checks if check.method != "exact"})
     level = numbers.level(levels[0]) if levels else ""
@@ -195,6 +195,12 @@ def _laws(check: Check) -> str:
         case (law,):
             return f", law {law}"
     return "".join(f", {side} {law}" for side, law in laws.items())
+
+
+def summed_up(check: Check) -> Prose:
+    """Return a check in a line: what it is about and where, what came of it, and what was predicted."""
+    where = words.cell_text(check.cell)
+    return Prose(f"{check.quantity}{f' at {where}' if where else ''}: {_value_in_words(check)}")
 
 
 def named(check: Check) -> str:

@@ -19,7 +19,7 @@ from verify.evidence import (
     words,
 )
 from verify.files.names import shipped_table
-from verify.report.cards import Card, named
+from verify.report.cards import Card, named, summed_up
 from verify.report.tables import FigureView, Row, check_table, drawing, sample_size, shared_settings, value_of
 from verify.text import numbers
 from verify.text.latex import Prose, slashed
@@ -158,8 +158,7 @@ def failures(record: RunRecord) -> Iterator[Failure]:
             # How far it is off as a share of what was predicted; of zero there is none.
             if apart := numbers.apart(check.estimate, check.prediction):
                 short += f": {apart}"
-            stands, is_exact = claim.derivation.status.stands, check.method == "exact"
-            whole = "" if is_exact else words.sentence(check, derived=stands)
+            whole = words.closed(summed_up(check)) if check.method != "exact" else ""
             if len(refuted) > 1:
                 whole = f"{whole} {len(refuted)} checks of this claim are refuted.".strip()
             yield Failure(f"{claim.id}.{check.id}", Prose(short), Prose(words.capitalised(whole)))

@@ -18,7 +18,6 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.load import creation
-from verify.evidence.words import counted_checks
 from verify.files.names import shipped_table
 from verify.report import front
 from verify.report.cards import Card, card, keys_of
@@ -180,8 +179,9 @@ class Report:
     @property
     def checks(self) -> str:
         """The number of checks, and how many of them are measured and exact."""
-        measured, exact = self.record.measured_checks, self.record.exact_checks
-        return f"{numbers.counted(measured + exact, 'check')} ({counted_checks(measured, exact)})"
+        kinds = {"measured": self.record.measured_checks, "exact": self.record.exact_checks}
+        parts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "none"
+        return f"{numbers.counted(sum(kinds.values()), 'check')} ({parts})"
 
     @property
     def controls(self) -> tuple[int, int]:

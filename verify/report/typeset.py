@@ -61,7 +61,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "count": numbers.count,
     "created": creation,
     "date": lambda moment: f"{moment.day} {moment:%B %Y}",
-    "deviation": words.largest_deviation,
     "digest": digest,
     "exact": numbers.exact,
     "for_tex": for_tex,
