@@ -278,9 +278,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"    {net}: {text}")
     rows = tuple(table(kind, group) for kind, group in kinds.items())
     counts = FalseClaims(command=f"python -m {MODULE}", version=__version__, kinds=rows)
-    print(
-        f"{counts.caught} of {counts.of} caught; {sum(row.neighbours for row in rows)} true neighbours pass"
-    )
+    caught, of, passing = (sum(getattr(row, name) for row in rows) for name in ("caught", "of", "neighbours"))
+    print(f"{caught} of {of} caught; {passing} true neighbours pass")
     if options.write:
         options.write.write_text(counts.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return int(bool(wrong))

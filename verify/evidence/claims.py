@@ -14,7 +14,6 @@ from verify.evidence.plots import Figure, plot_figure
 from verify.evidence.records import Record, by_id, computed_property, digest_of
 from verify.evidence.texts import (
     Address,
-    Chapter,
     Code,
     Count,
     Digest,
@@ -340,7 +339,7 @@ class ClaimRecord(Record):
     in_short: ClassVar[tuple[str, ...]] = ("id", "verdict", "reason")
 
     id: Slug
-    chapter: Chapter
+    chapter: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,100}$")]
     chapter_title: Text
     title: Text
     statement: Text
@@ -368,28 +367,18 @@ class ClaimRecord(Record):
         return claim_verdict(self.derivation.status, self.derivation.reason, self.checks, self.controls)[1]
 
     def check(self, name: str) -> Check:
-        """Return the check of this id.
-
-        Raises:
-            ClaimError: the claim has no such check; the nearest is suggested.
-        """
+        """Return the check of this id, or raise a ClaimError that suggests the nearest."""
         return by_id(self.checks, name, f"claim {self.id}: ", "check")
 
     def control(self, name: str) -> ControlRecord:
-        """Return the control of this id.
-
-        Raises:
-            ClaimError: the claim has no such control; the nearest is suggested.
-        """
+        """Return the control of this id, or raise a ClaimError that suggests the nearest."""
         return by_id(self.controls, name, f"claim {self.id}: ", "control")
 
     def plot(self, figure: str = "", ax: Axes | None = None) -> Axes:
         """Return matplotlib's axes, new axes if none are given, with a figure of the claim.
 
-        ``figure`` is the id of one of its ``series``, the first by default.
-
-        Raises:
-            ClaimError: the claim has no such figure; the nearest is suggested.
+        ``figure`` is the id of one of its ``series``, the first by default. Where there is none of this id,
+        the ClaimError suggests the nearest.
         """
         if not self.series:
             raise ClaimError(f"claim {self.id}: has no figures")

@@ -83,10 +83,6 @@ class ErrorBudget:
         """Return the false-exclusion rate of one check at its look number ``look``, from 1 on."""
         return self.rate / PLACES * 6 / (math.pi * look) ** 2
 
-    def spent(self, checks: int) -> float:
-        """Return the false-alarm rate of a run of so many measured checks."""
-        return self.rate * checks / PLACES
-
     @staticmethod
     def refuse_too_many(checks: int) -> None:
         """Refuse more measured checks than there are shares.

@@ -12,13 +12,13 @@ from datetime import datetime
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from verify.defaults import PROFILES
 from verify.errors import VerifyError, what_is_wrong
-from verify.evidence import USER, Calibration, FalseClaims, RunRecord
+from verify.evidence import USER, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.records import Sealed, seal_of
 from verify.evidence.texts import in_utc
@@ -28,7 +28,14 @@ from verify.files.reading import MEGABYTE, InputKind, read_text
 Reported = RunRecord | AuditRecord
 """A record of which there are pages."""
 
+_FILES: dict[type[Reported], tuple[Names, str]] = {
+    RunRecord: (RUN, "sdpa-verify run"),
+    AuditRecord: (AUDIT, "sdpa-verify audit"),
+}
+"""What the files of a record's report are called, and the command that writes the record."""
 _FEW = 4  # claims that are suggested at most
+# An audit of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
+_AT_MOST = 128 * MEGABYTE
 
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
@@ -36,7 +43,7 @@ LAST_RUN = Path("reports/results.json")
 
 def names(record: Reported) -> Names:
     """Return what the files of a record's report are called."""
-    return RUN if isinstance(record, RunRecord) else AUDIT
+    return _FILES[type(record)][0]
 
 
 def creation(record: Reported) -> datetime:
@@ -98,21 +105,6 @@ def command(record: RunRecord) -> str:
     return " ".join(words)
 
 
-class _RecordFile(NamedTuple):
-    """A kind of sealed file: its record, the key of its schema, its names, and the command that writes it."""
-
-    record: type[Reported]
-    schema: str
-    names: Names
-    command: str
-
-
-_RESULTS = _RecordFile(RunRecord, "schema", RUN, "sdpa-verify run")
-_AUDIT = _RecordFile(AuditRecord, "audit_schema", AUDIT, "sdpa-verify audit")
-# An audit of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
-_AT_MOST = 128 * MEGABYTE
-
-
 def json_schema(record: type[Sealed] = RunRecord) -> dict[str, Any]:
     """Return the JSON Schema of ``results.json``, or that of another record, such as ``AuditRecord``."""
     return record.model_json_schema(by_alias=True, mode="serialization")
@@ -124,17 +116,17 @@ def load(path: Path) -> RunRecord:
     Raises:
         VerifyError: it is missing, not JSON, cut short, changed, or has another schema.
     """
-    return cast("RunRecord", _loaded(path, _RESULTS))
+    return cast("RunRecord", _loaded(path, RunRecord))
 
 
 def load_audit(path: Path) -> AuditRecord:
     """Read the file of an audit, as ``load`` does."""
-    return cast("AuditRecord", _loaded(path, _AUDIT))
+    return cast("AuditRecord", _loaded(path, AuditRecord))
 
 
 def load_either(path: Path) -> Reported:
     """Read a results file or that of an audit, whichever it is, as ``load`` does."""
-    return _loaded(path, _RESULTS, _AUDIT)
+    return _loaded(path, RunRecord, AuditRecord)
 
 
 def present(path: Path | None) -> Reported:
@@ -172,45 +164,37 @@ def claims_in(path: Path) -> dict[str, str]:
     return {}
 
 
-_Table = TypeVar("_Table", Calibration, FalseClaims)
-
-
-def stored_table(kind: type[_Table]) -> _Table:
-    """Return the table of a campaign that ships with this version: `Calibration` or `FalseClaims`."""
-    name = "calibration.json" if kind is Calibration else "false_claims.json"
-    return kind.model_validate_json((shipped_folder("data") / name).read_bytes())
-
-
-def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
+def _loaded(path: Path, *kinds: type[Reported]) -> Reported:
     """Return the record in a file that is of one of these kinds, as its schema says."""
-    files = (f"the {kind.names.evidence} that `{kind.command}` wrote" for kind in kinds)
-    path, wanted = Path(path), f"give {' or '.join(files)}"
+    written = (f"the {_FILES[kind][0].evidence} that `{_FILES[kind][1]}` wrote" for kind in kinds)
+    path, wanted = Path(path), f"give {' or '.join(written)}"
     text = read_text(path, InputKind(_AT_MOST, VerifyError, wanted, dash=True))
     try:
         # Some editors write a byte order mark before the text.
         content = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         what = f"line {error.lineno}: not complete JSON ({error.msg})"
-        raise VerifyError(f"{path}: {what}; run `{kinds[0].command}` to write it again") from error
+        raise VerifyError(f"{path}: {what}; run `{_FILES[kinds[0]][1]}` to write it again") from error
     except (ValueError, RecursionError):
         content = None  # a number that is too long, or lists in lists
     # Each kind names its schema by a key of its own, by which it is known.
+    schemas = {kind: kind.model_fields["schema_version"] for kind in kinds}
     keys = content.keys() if isinstance(content, dict) else ()
-    kind = next((kind for kind in kinds if kind.schema in keys), None)
+    kind = next((kind for kind, schema in schemas.items() if schema.alias in keys), None)
     if kind is None:
-        raise VerifyError(f'{path}: has no "{kinds[0].schema}"; {wanted}')
-    version = kind.record.model_fields["schema_version"].default
-    if (schema := content[kind.schema]) != version:
+        raise VerifyError(f'{path}: has no "{schemas[kinds[0]].alias}"; {wanted}')
+    key, version, command = schemas[kind].alias, schemas[kind].default, _FILES[kind][1]
+    if content[key] != version:
         raise VerifyError(
-            f"{path}: {kind.schema} {json.dumps(schema)[:20]}, this version reads {kind.schema} "
-            f"{version}; install the sdpa-verify that wrote it, or run `{kind.command}` again"
+            f"{path}: {key} {json.dumps(content[key])[:20]}, this version reads {key} {version}; "
+            f"install the sdpa-verify that wrote it, or run `{command}` again"
         )
-    again = f"run `{kind.command}` to write it again"
     try:
-        record = kind.record.model_validate(content)
+        record = kind.model_validate(content)
+        # Of the file as it stands, verdicts and all that is computed again included.
+        wrong = "" if record.seal == seal_of(content) else "changed since it was written"
     except ValidationError as error:
-        raise VerifyError(f"{path}: {what_is_wrong(error)}; {again}") from error
-    # Of the file as it stands, verdicts and all that is computed again included.
-    if record.seal != seal_of(content):
-        raise VerifyError(f"{path}: changed since it was written; {again}")
+        wrong = what_is_wrong(error)
+    if wrong:
+        raise VerifyError(f"{path}: {wrong}; run `{command}` to write it again")
     return record

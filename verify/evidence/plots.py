@@ -109,38 +109,25 @@ def readable(label: str) -> str:
     )
 
 
+_Dashes = str | tuple[float, tuple[float, ...]]
+
+
 class LayerStyle(NamedTuple):
     """How a layer is drawn: never distinguished by colour alone."""
 
     colour: str
     marker: str
-    dashes: str | tuple[float, tuple[float, ...]]
+    dashes: _Dashes
 
 
 # After Okabe and Ito's palette, its amber and light blue darkened so that all are 3 to 1 against a page,
 # white or dark. A colour means one thing: the text's is derived, blue measured, orange and amber wrong, light
 # blue there to compare with; green and pink are a second and a third series, derived or measured.
-_STYLES = {
-    "truth": (
-        LayerStyle(INK, "D", "-"),
-        LayerStyle("#009E73", "v", (0, (8, 2))),
-        LayerStyle("#CC79A7", "P", (0, (8, 2, 1, 2))),
-    ),
-    "measured": (
-        LayerStyle("#0072B2", "o", "-"),
-        LayerStyle("#009E73", "^", (0, (6, 2))),
-        LayerStyle("#CC79A7", "D", (0, (3, 2))),
-    ),
-    "control": (
-        LayerStyle("#D55E00", "X", (0, (4, 2))),
-        LayerStyle("#B97F00", "s", (0, (1, 1.5))),
-        LayerStyle("#D55E00", "v", "-."),
-    ),
-    "other": (
-        LayerStyle("#2E93D6", "s", (0, (1, 1.5))),
-        LayerStyle("#009E73", "<", "-."),
-        LayerStyle("#CC79A7", ">", (0, (5, 1))),
-    ),
+_STYLES: dict[str, list[tuple[str, str, _Dashes]]] = {
+    "truth": [(INK, "D", "-"), ("#009E73", "v", (0, (8, 2))), ("#CC79A7", "P", (0, (8, 2, 1, 2)))],
+    "measured": [("#0072B2", "o", "-"), ("#009E73", "^", (0, (6, 2))), ("#CC79A7", "D", (0, (3, 2)))],
+    "control": [("#D55E00", "X", (0, (4, 2))), ("#B97F00", "s", (0, (1, 1.5))), ("#D55E00", "v", "-.")],
+    "other": [("#2E93D6", "s", (0, (1, 1.5))), ("#009E73", "<", "-."), ("#CC79A7", ">", (0, (5, 1)))],
 }
 
 
@@ -155,5 +142,6 @@ def layer_styles(layers: Sequence[PlotLayer]) -> tuple[LayerStyle, ...]:
         key = (layer.role, layer.kind)
         shares = not layer.label and key in labelled and key in used
         used[key] = used.get(key, -1) + (not shares)
-        styles.append(_STYLES[layer.role][used[key] % len(_STYLES[layer.role])])
+        own = _STYLES[layer.role]
+        styles.append(LayerStyle(*own[used[key] % len(own)]))
     return tuple(styles)

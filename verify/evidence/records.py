@@ -2,12 +2,6 @@
 
 What follows from the rest of a record is computed whenever it is read. It is written to files for other
 programs, and on loading ignored.
-
-A claim's digest is over rounded numbers, the same whatever libraries computed them: another version of NumPy
-or SciPy adds in another order, and differs in the last of sixteen digits. Each number counts with ten
-significant digits: of itself or, where numbers belong together, of the largest of them, since what is left of
-a difference has the rounding errors of what was subtracted. It is rounded to three digits more first, as
-numbers like 1/32768 = 3.0517578125e-05 lie just between two of ten digits.
 """
 
 import hashlib
@@ -25,6 +19,8 @@ if TYPE_CHECKING:
     computed_property = property  # to type checkers it is nothing else
 else:
     computed_property = computed_field
+
+_Part = TypeVar("_Part", bound=Any)
 
 
 class Record(BaseModel):
@@ -51,9 +47,6 @@ class Record(BaseModel):
         # Of a verdict, its word.
         shown = [(name, str(value) if isinstance(value, StrEnum) else value) for name, value in shown]
         return shown or super().__repr_args__()
-
-
-_Part = TypeVar("_Part", bound=Any)
 
 
 def by_id(parts: Sequence[_Part], name: str, where: str, what: str) -> _Part:
@@ -104,10 +97,12 @@ _TOGETHER = {
 def digest_of(claim: Record) -> str:
     """Return the SHA-256, in hexadecimal, of a claim's evidence and words as canonical JSON.
 
-    Verdicts and all else that is computed from them are left out. Numbers are rounded: those of a check, a
-    control or a fit, and those of a layer of a figure, to the tenth digit of the largest among them; any
-    other to its own. Where an exact check allows for rounding errors in place of 0, what is below its
-    tolerance counts as 0.
+    Verdicts and all else that is computed from them are left out. Numbers are rounded, so that it is the same
+    whatever libraries computed them: another version of NumPy or SciPy adds in another order, and differs in
+    the last of sixteen digits. Each counts with ten significant digits: of itself or, where numbers belong
+    together as those of a check or of a layer of a figure do, of the largest of them, since what is left of a
+    difference has the rounding errors of what was subtracted. Where an exact check allows for rounding errors
+    in place of 0, what is below its tolerance counts as 0.
     """
     # A round trip takes no computed fields.
     content = claim.model_dump(mode="json", round_trip=True, exclude={"digest"})
@@ -139,7 +134,8 @@ def _rounded(value: Any, place: int | None = None) -> Any:
         return value
     at = _place(value) if place is None else place
     try:
-        # Zero has no sign here.
+        # To three digits more first, as numbers like 1/32768 = 3.0517578125e-05 lie just between two of ten
+        # digits. Zero has no sign here.
         return round(round(value, at + _MORE), at) + 0.0
     except OverflowError:  # of the largest doubles, rounded up
         return value

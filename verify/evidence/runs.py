@@ -2,19 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from verify import defaults
 from verify.evidence.claims import USER, ClaimRecord
-from verify.evidence.judging import PLACES, RULE, ErrorBudget, Outcome, Proof, Verdict
+from verify.evidence.judging import PLACES, RULE, Outcome, Proof, Verdict
 from verify.evidence.records import Record, Sealed, by_id, computed_property
 from verify.evidence.texts import (
+    SLUG,
     Address,
     Count,
     Digest,
-    Evidence,
     Line,
     Many,
     Moment,
@@ -25,7 +25,6 @@ from verify.evidence.texts import (
     Share,
     Slug,
     Text,
-    Trials,
     Version,
 )
 
@@ -41,7 +40,7 @@ class Counted(Record):
     what: Text
     setting: Text = ""
     level: Share | None = None
-    trials: Trials
+    trials: Annotated[int, Field(gt=0, le=2**63 - 1)]
     events: Count
     allowed: Share
     at_least: bool = False
@@ -68,13 +67,6 @@ class Calibration(Record):
     rows: Many[Counted]
     together: Many[Counted] = ()
 
-    def cells(self, total: Counted) -> tuple[Counted, ...]:
-        """Return the rows that a ``total`` of ``together`` adds up."""
-        of = (total.what, total.level)
-        return tuple(
-            row for row in self.rows if (row.what, row.level) == of and row.setting.startswith(total.setting)
-        )
-
 
 class FalseKind(Record):
     """The false claims of one kind: ``of`` how many, how many are ``caught``, and ``by`` what how many.
@@ -98,21 +90,6 @@ class FalseClaims(Record):
     version: Version
     kinds: Many[FalseKind]
 
-    @property
-    def of(self) -> int:
-        """How many false claims there are."""
-        return sum(kind.of for kind in self.kinds)
-
-    @property
-    def caught(self) -> int:
-        """How many of them are caught."""
-        return sum(kind.caught for kind in self.kinds)
-
-    @property
-    def neighbours(self) -> int:
-        """How many of the true neighbours pass."""
-        return sum(kind.neighbours for kind in self.kinds)
-
 
 class Part(Record):
     """One thing that a statement says, decided by one piece of evidence; ``holds`` is None while open.
@@ -122,7 +99,7 @@ class Part(Record):
 
     text: Text
     claim: Slug
-    evidence: Evidence
+    evidence: Annotated[str, Field(pattern=rf"^(verdict|computed|(check|control|fact):{SLUG[1:-1]})$")]
     kind: Literal["says", "prints"]
     printed: Text | None
     computed: Text | None
@@ -272,14 +249,10 @@ class RunRecord(Sealed):
     @computed_property
     def spent(self) -> float:
         """The part of its false-alarm rate that the run's measured checks use up."""
-        return ErrorBudget(self.run.settings.false_alarm).spent(self.measured_checks)
+        return self.run.settings.false_alarm * self.measured_checks / PLACES
 
     def claim(self, name: str) -> ClaimRecord:
-        """Return the record of the claim of this id.
-
-        Raises:
-            ClaimError: the run has no such claim; the nearest is suggested.
-        """
+        """Return the record of the claim of this id, or raise a ClaimError that suggests the nearest."""
         return by_id(self.claims, name, "this run: ", "claim")
 
     @property
@@ -296,11 +269,6 @@ class RunRecord(Sealed):
     def exact_checks(self) -> int:
         """How many checks compare computed values, with nothing drawn."""
         return sum(claim.exact_checks for claim in self.claims)
-
-    @property
-    def controls(self) -> int:
-        """How many negative controls there are."""
-        return sum(len(claim.controls) for claim in self.claims)
 
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         yield "claims", len(self.claims)

@@ -11,7 +11,6 @@ from verify.text.escapes import CONTROLS, pieces
 
 _Item = TypeVar("_Item")
 
-
 # Pydantic takes a ValueError for an invalid field.
 
 
@@ -31,8 +30,7 @@ def formula(latex: str) -> str:
         if depth < 0:
             break
     if depth:
-        sign = "{" if depth > 0 else "}"
-        raise ValueError(f"has a formula with an unpaired {sign}; correct the formula")
+        raise ValueError(f"has a formula with an unpaired {'{' if depth > 0 else '}'}; correct the formula")
     return latex
 
 
@@ -72,14 +70,11 @@ Moment = Annotated[str, AfterValidator(moment)]
 # Ids stand in keys of citations, in addresses and in names of files.
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Slug = Annotated[str, Field(pattern=SLUG, max_length=200)]
-Chapter = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,100}$")]
 Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
 Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,99}$")]
 # Without quotes and angle brackets, so that it can stand in any document as it is.
 Address = Annotated[str, Field(pattern=r"^https?://[!#-;=?-\[\]_a-z~]{1,2000}$")]
-Evidence = Annotated[str, Field(pattern=r"^(verdict|computed|(check|control|fact):[a-z0-9]+(-[a-z0-9]+)*)$")]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Trials = Annotated[int, Field(gt=0, le=2**63 - 1)]
 # NumPy takes seeds of any length; files from elsewhere are held to this.
 Seed = Annotated[int, Field(ge=0, lt=2**4096)]
 Rate = Annotated[float, Field(gt=0, lt=1)]

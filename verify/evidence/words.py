@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ class Badge(NamedTuple):
     word: str
 
 
-class Tally(NamedTuple):
+@dataclass(frozen=True)
+class Tally:
     """How often a verdict occurs, and its word in the number that this asks for."""
 
     badge: Badge

@@ -261,9 +261,13 @@ def _sources(record: RunRecord) -> Iterator[Stated]:
 def _levels(study: Calibration | None) -> Iterator[Level]:
     """Yield the rows of the calibration study about intervals and verdicts, level by level."""
     seen: set[str] = set()
-    for together in study.together if study else ():
+    if study is None:
+        return
+    for together in study.together:
         what = f"{together.what}: {together.setting}" if together.setting else together.what
-        cells = study.cells(together) if study else ()
+        # A total adds up the cells of the same event and level, of all settings or those of one kind.
+        same = [row for row in study.rows if (row.what, row.level) == (together.what, together.level)]
+        cells = tuple(row for row in same if row.setting.startswith(together.setting))
         worst = max(cells, key=lambda cell: cell.events / cell.trials)
         in_order = all(cell.in_order for cell in (together, *cells))
         yield Level("" if what in seen else what[:1].upper() + what[1:], together, cells, worst, in_order)
