@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -156,16 +156,9 @@ def silence(stream: TextIO) -> None:
 
 
 def rendered(
-    record: Reported,
-    out: Path,
-    workers: Workers | int | None = None,
-    phases_s: Mapping[str, float] | None = None,
-    edition: str = EDITIONS[0],
+    record: Reported, out: Path, workers: Workers | int | None = None, edition: str = EDITIONS[0]
 ) -> None:
-    """Write the report; with the times of phases before it, log what is done and all times.
-
-    If a rendering step could not be done, say so and end with its exit status.
-    """
+    """Write the report; if a rendering step could not be done, say so and end with its exit status."""
     from rich.console import Console
 
     from verify.report.write import render
@@ -174,15 +167,11 @@ def rendered(
 
         def announce(phase: str) -> None:
             status.update(f"rendering: {phase}")
-            if phases_s is not None and not sys.stderr.isatty():
+            if not sys.stderr.isatty():
                 log(f"rendering: {phase}")
 
         written = render(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
-    if phases_s is not None:
-        phases = {**phases_s, **written.phases_s}
-        parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
-        log(f"{sum(phases.values()):.1f} s ({parts})")
     if written.problem is not None:
         raise written.problem

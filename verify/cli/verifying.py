@@ -84,7 +84,7 @@ def report(out: Path, edition: str, **options: Any) -> int:
     with usable_caches(), using(options.pop("workers")) as workers:
         names = RUN.evidence, RUN.page, RUN.sheet(edition)
         record = _verified(out, names, workers, **options)
-        rendered(record, out, workers, record.run.phases_s, edition)
+        rendered(record, out, workers, edition)
     return record.exit_status
 
 
@@ -136,7 +136,7 @@ def render(results: Path, out: Path | None, edition: str) -> int:
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    rendered(record, out or results.parent, phases_s={}, edition=edition)
+    rendered(record, out or results.parent, edition=edition)
     return record.exit_status
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,10 +18,9 @@ from verify.report.drawings import usable_caches
 
 
 class Written(NamedTuple):
-    """What was written, how long each phase took (seconds), and what could not be rendered, if anything."""
+    """What was written, and what could not be rendered, if anything."""
 
     paths: tuple[Path, ...]
-    phases_s: dict[str, float]
     problem: RenderError | None
 
 
@@ -54,16 +50,11 @@ def render(
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
     if not isinstance(record, RunRecord) and edition != EDITIONS[0]:
         raise SettingsError(f"edition {edition!r}: an audit has no PDF; leave it out")
-    phases: dict[str, float] = {}
+    phases = ["caches"]
 
-    @contextlib.contextmanager
-    def phase(name: str) -> Iterator[None]:
-        announce(name)
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            phases[name] = time.perf_counter() - start
+    def begin(phase: str) -> None:
+        phases.append(phase)
+        announce(phase)
 
     called, out = names(record), Path(out)
     results = out / called.evidence
@@ -72,19 +63,19 @@ def render(
     problem: RenderError | None = None
     try:
         with usable_caches(), using(workers) as processes, worker_errors():
-            _render(record, edition, processes, phase, pages)
+            _render(record, edition, processes, begin, pages)
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - among them panics of compiled libraries
-        problem = _problem(error, next(reversed(phases), "caches"))
+        problem = _problem(error, phases[-1])
     made = {out / name: page for name, page in pages.items()}
     try:
-        with phase("write"):
-            write_together(made)
+        begin("write")
+        write_together(made)
     except OutputError as error:
         problem = RenderError(f"{error}; the results are written")
         made.clear()
-    return Written((results, *made), phases, problem)
+    return Written((results, *made), problem)
 
 
 def _problem(error: BaseException, part: str) -> RenderError:
@@ -107,26 +98,26 @@ def _render(
     record: Reported,
     edition: str,
     workers: Workers,
-    phase: Callable[[str], AbstractContextManager[None]],
+    begin: Callable[[str], None],
     pages: dict[str, bytes],
 ) -> None:
     """Add the pages of a record to ``pages``."""
     if not isinstance(record, RunRecord):
-        with phase("html"):
-            from verify.report.html import render_html  # noqa: PLC0415
-
-            pages[names(record).page] = render_html(record).encode()
-        return
-    with phase("figures"):
-        from verify.report.drawings import draw_figures  # noqa: PLC0415
-
-        figures = draw_figures(record, workers)
-    with phase("html"):
+        begin("html")
         from verify.report.html import render_html  # noqa: PLC0415
-        from verify.report.pdf import render_pdf  # noqa: PLC0415
 
-        printed = workers.submit(render_pdf, record, figures, edition) if workers.count > 1 else None
-        pages[RUN.page] = render_html(record, figures).encode()
-    with phase("pdf"):
-        sheet = printed.result() if printed else render_pdf(record, figures, edition)
-        pages[RUN.sheet(edition)] = sheet
+        pages[names(record).page] = render_html(record).encode()
+        return
+    begin("figures")
+    from verify.report.drawings import draw_figures  # noqa: PLC0415
+
+    figures = draw_figures(record, workers)
+    begin("html")
+    from verify.report.html import render_html  # noqa: PLC0415
+    from verify.report.pdf import render_pdf  # noqa: PLC0415
+
+    printed = workers.submit(render_pdf, record, figures, edition) if workers.count > 1 else None
+    pages[RUN.page] = render_html(record, figures).encode()
+    begin("pdf")
+    sheet = printed.result() if printed else render_pdf(record, figures, edition)
+    pages[RUN.sheet(edition)] = sheet
