@@ -138,7 +138,7 @@ def test_the_exit_status_says_the_outcome(
 
 def test_rendering_says_the_outcome(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """0 confirmed, 1 refuted or not derived, 3 undecided, as the run; 4 where the report is not complete."""
-    monkeypatch.setattr(write, "render", lambda *_: Written((), {}, None))
+    monkeypatch.setattr(write, "render", lambda *_: Written((), None))
     statuses = set()
     path = tmp_path / "results.json"
     for claim in CLAIMS:
@@ -149,6 +149,6 @@ def test_rendering_says_the_outcome(tool: Tool, tmp_path: Path, monkeypatch: pyt
         statuses.add(ended.status)
     assert statuses == {0, 1, 3}
     problem = RenderError("no ink; buy some")
-    monkeypatch.setattr(write, "render", lambda *_: Written((path,), {"figures": 1.0}, problem))
+    monkeypatch.setattr(write, "render", lambda *_: Written((path,), problem))
     ended = tool("render", path)
     assert (ended.status, ended.complaint, ended.out) == (4, "no ink; buy some", f"{path}\n")
