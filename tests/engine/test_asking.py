@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from sympy import Expr, Rational, log, sqrt
 
-from verify.engine import questions
-from verify.engine.asking import Answer, ask
-from verify.engine.questions import LAWS, assumed, called, law_named, question
+from verify.engine import asking
+from verify.engine.asking import LAWS, Answer, ask, assumed, called, law_named, question
 from verify.errors import VerifyError
 from verify.evidence import Check, Proof, Verdict
 from verify.spec.claim import Claim
@@ -155,7 +154,7 @@ def test_bound_of_the_catalogue_answers_where_nothing_is_equal(monkeypatch: pyte
         meaning="So it is.",
         derive=lambda: Chain(E(squares(score)), line),
     )
-    monkeypatch.setattr(questions, "catalogue", lambda: {bound.id: bound})
+    monkeypatch.setattr(asking, "catalogue", lambda: {bound.id: bound})
     answer = ask("E(sum(p^2))", keys=(4,), **SMALL)
     assert answer.claim == "squares-at-least"
     assert answer.question.relation == "≥"
@@ -169,7 +168,7 @@ def test_derivation_that_fails_is_shown_and_nothing_is_drawn(monkeypatch: pytest
     wrong = Chain(Var(score)).then(2 * d, "every square has mean 2", moments(STANDARD))
     words: dict[str, Any] = {"title": "Wrong", "statement": "{main}.", "meaning": "It is not so."}
     claim = Claim(id="wrong", derive=lambda: wrong, **words)
-    monkeypatch.setattr(questions, "catalogue", lambda: {claim.id: claim})
+    monkeypatch.setattr(asking, "catalogue", lambda: {claim.id: claim})
     answer = ask("Var(q·k)", **SMALL)
     assert answer.exit_status == 1
     assert "every square has mean 2 (✗ " in str(answer)

@@ -24,10 +24,10 @@ from tests.tool import EXAMPLE, ROOT, Ended, Tool, example_claim
 from verify.auditing.audit import audit
 from verify.citing.values import values_of
 from verify.engine.catalogue import read
-from verify.engine.questions import question
 from verify.engine.statements import read_sources
 from verify.errors import VerifyError
 from verify.symbolic import notation
+from verify.symbolic.grammar import parse, parse_formula
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*/*"))
 MANY = int(os.environ.get("FUZZ", "90"))
@@ -144,8 +144,7 @@ def answer_to_question(path: Path, _tool: Tool) -> Ended:
     text, _, formula = path.read_bytes().decode(errors="surrogateescape").partition("\n")
 
     def read_both() -> None:
-        asked = question(text, against=formula)
-        for expression in (asked.quantity, asked.against):
+        for expression in (parse(text), parse_formula(formula)):
             notation.plain(expression)
             notation.latex(expression)
 

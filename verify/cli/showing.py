@@ -108,8 +108,7 @@ def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
     The chains are laid out for a ``width``; all other lines are left whole.
     """
     from verify.claims.chapters import CHAPTERS
-    from verify.engine.preparing import standing
-    from verify.engine.questions import derivation_text
+    from verify.engine.preparing import derivation_text, standing
     from verify.evidence import PROFILES, Proof
     from verify.evidence.load import origin, shipped
     from verify.proofs.statement import theorem_of

@@ -2,9 +2,11 @@
 
 import math
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from sympy import Symbol
@@ -45,6 +47,7 @@ from verify.spec.claim import Findings, Words
 from verify.spec.experiment import bound_to
 from verify.symbolic.chains import Derivation, Related
 from verify.symbolic.notation import latex, plain
+from verify.text.latex import plain as unformatted
 from verify.text.numbers import counted
 
 
@@ -75,8 +78,12 @@ def prepare(work: Work, derivation_json: str) -> Prepared:
     claim, tolerance = work.claim.claim, work.settings.tolerance
     with no_garbage_collection():  # an eighth of the time, and expressions leave little of it
         derivation = claim.derived()
-        if not derivation_json and derivation.problem:
-            return Prepared(Words(claim, derivation), derivation_record(derivation, claim.id))
+        if derivation_json:
+            record = DerivationRecord.model_validate_json(derivation_json)
+        else:
+            record = derivation_record(derivation, claim.id)
+        if record.status is Proof.FAILED:
+            return Prepared(Words(claim, derivation), record)
         experiment = claim.measured_by(derivation, tolerance)
         facts = claim.exact_values(derivation, tolerance)
         validate(experiment, claim.id, facts)
@@ -84,10 +91,6 @@ def prepare(work: Work, derivation_json: str) -> Prepared:
         # A slot that nothing fills is refused before anything is drawn, too.
         words.texts()
         experiment = words.spoken(experiment)
-        if derivation_json:
-            record = DerivationRecord.model_validate_json(derivation_json)
-        else:
-            record = derivation_record(derivation, claim.id)
     return Prepared(replace(words, experiment=experiment), record, experiment)
 
 
@@ -164,6 +167,35 @@ def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:
     return status, f"{reason}; what Coq proved, as recorded, is another statement"
 
 
+def derivation_text(derivation: Derivation, width: int, assumed: Sequence[str] = ()) -> list[str]:
+    """Return what is assumed, and each chain with what checks and trials say of its lines, as blocks of text.
+
+    ``assumed`` is what its claim assumes besides.
+    """
+    wrapped = partial(
+        textwrap.fill, width=width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
+    )
+    blocks = []
+    if stated := [*(derivation.main.assumptions if derivation.main else ()), *assumed]:
+        items = (wrapped(unformatted(text), initial_indent="  - ") for text in stated)
+        blocks.append("\n".join(["Assumptions", *items]))
+    for chain in derivation.chains:
+        head = f"Derivation: {unformatted(chain.title)}" if chain.title else "Derivation"
+        if chain.defines:
+            head += f"\n  Definition: {unformatted(chain.defines)}"
+        lines = [head, "", wrapped(plain(chain.start), initial_indent="    ")]
+        for checked in chain.checked:
+            line = checked.line
+            tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
+            ending = f"✓ {unformatted(line.check.words)}, {tried}"
+            if checked.problem:
+                ending = f"✗ {checked.problem}"
+            lines.append(wrapped(plain(line.expression), initial_indent=f"  {line.relation} "))
+            lines.append(wrapped(f"{unformatted(line.because)} ({ending})", initial_indent=" " * 6))
+        blocks.append("\n".join(lines))
+    return blocks
+
+
 # --- experiments that could not fail ---
 
 _ROUNDING = 1e-6  # of the prediction or of 1: the rounding of single precision, and more
@@ -177,34 +209,39 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
             finite; a check without a word on why its tolerance is wide, or without a control; a block that
             takes more memory than a machine has to spare.
     """
+    # The first alone: its correction may well correct the others.
+    for place, mistake in _mistakes(experiment, facts):
+        raise ClaimError(f"claim {claim}{place}: {mistake}")
+
+
+def _mistakes(experiment: Experiment, facts: tuple[Fact, ...]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an experiment, each after its place."""
     if not experiment.checks or not experiment.controls:
-        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
-    mistakes: list[tuple[str, str]] = []
+        yield "", "needs at least one check and one control, or it could not fail"
     comparisons = every_comparison(experiment)
     for compared in comparisons:
-        place, numbers = f"check {compared.id}", {"prediction": compared.prediction.value}
         if not re.fullmatch(SLUG, compared.id):
-            mistakes.append((place, "its id is not of lower-case words joined by hyphens; rename it"))
+            yield f", check {compared.id}", "its id is not of lower-case words joined by hyphens; rename it"
+        numbers = {"prediction": compared.prediction.value}
         if isinstance(compared, Exact):
             numbers["computed value"] = compared.computed
         wrong = ((what, value) for what, value in numbers.items() if not math.isfinite(value))
-        mistakes += [(place, f"its {what} is {value:g}; give a finite number") for what, value in wrong]
+        for what, value in wrong:
+            yield f", check {compared.id}", f"its {what} is {value:g}; give a finite number"
     # A control that takes another way through the code would not notice a mistake in the check's.
     routes = {_route(control.comparison) for control in experiment.controls}
     for check in experiment.checks:
-        mistakes.append((f"check {check.id}", _silent(check)))
+        if mistake := _silent(check):
+            yield f", check {check.id}", mistake
         if (route := _route(check)) not in routes:
             no_control = f"no control goes through its code ({route[0]})"
-            mistakes.append((f"check {check.id}", f"{no_control}; add a wrong version of it"))
-    mistakes += [(f"cell {cell.id}", cell.too_large) for cell in cells_of(comparisons)]
-    # The first alone: its correction may well correct the others.
-    for place, mistake in mistakes:
-        if mistake:
-            raise ClaimError(f"claim {claim}, {place}: {mistake}")
+            yield f", check {check.id}", f"{no_control}; add a wrong version of it"
+    for cell in (cell for cell in cells_of(comparisons) if cell.too_large):
+        yield f", cell {cell.id}", cell.too_large
     # A finding is linked to and cited by its claim and its name.
     names = Counter(finding.id for finding in (*comparisons, *facts))
     for name in (name for name, times in names.items() if times > 1):
-        raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
+        yield "", f"{name!r} names two findings; rename the fact"
 
 
 def _route(comparison: Comparison) -> tuple[str, ...]:
@@ -223,26 +260,21 @@ def _silent(check: Comparison) -> str:
     """Return what is to be said of a tolerance and is not, nothing where it needs no words."""
     prediction = check.prediction.value
     if isinstance(check, Exact):
-        allowed = check.allowance
-        if allowed.of == Allowance.of and allowed.size > _ROUNDING * max(1.0, abs(prediction)):
-            return (
-                f"its allowance is {allowed.size:g}, which is more than rounding; make it smaller, or say "
-                'for what it is: of="…"'
-            )
-        return ""
+        allowed, rounding = check.allowance, _ROUNDING * max(1.0, abs(prediction))
+        if allowed.of != Allowance.of or allowed.size <= rounding:
+            return ""
+        too_large = f"its allowance is {allowed.size:g}, which is more than rounding"
+        return f'{too_large}; make it smaller, or say for what it is: of="…"'
     tolerance = check.tolerance
     misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
     if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
         return f'its tolerance is a share of {tolerance.scale:g}; say of what: of="…"'
     # Of the prediction or, where that is 0, of the scale.
     times = tolerance.width(prediction, 1.0) / abs(prediction) if prediction else tolerance.factor
-    if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
-        return (
-            f"its tolerance is {times:.3g} times the run's, of "
-            f"{'the prediction' if prediction else tolerance.of}; make it at most twice, or say why it is so "
-            'wide: because="…"'
-        )
-    return ""
+    if times <= WIDE * (1 + 1e-9) or tolerance.because.strip():
+        return ""
+    wide = f"{times:.3g} times the run's, of {'the prediction' if prediction else tolerance.of}"
+    return f'its tolerance is {wide}; make it at most twice, or say why it is so wide: because="…"'
 
 
 # --- records ---

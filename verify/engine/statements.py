@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -126,18 +126,14 @@ class PartEntry(Record):
     about: StrictBool = False
 
     @property
-    def evidence_kind(self) -> str:
-        """The judge of this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"computed"``."""
-        return "computed" if self.compute is not None else (self.evidence or "").partition(":")[0]
-
-    @property
-    def evidence_id(self) -> str:
-        """The id of the check, control or fact; empty for a verdict, and for a computation."""
-        return (self.evidence or "").partition(":")[2]
+    def judge(self) -> tuple[str, str]:
+        """What decides it: "verdict", "check", "control" or "fact" with its id, or "computed"."""
+        kind, _, name = (self.evidence or "computed").partition(":")
+        return kind, name
 
     @model_validator(mode="after")
     def _is_decided(self) -> Self:
-        by, prints = self.evidence_kind, self.kind == "prints"
+        (by, _), prints = self.judge, self.kind == "prints"
         is_compared = by == "computed" or (prints and by in {"fact", "check"})
         given = [self.claim is not None, self.evidence is not None, self.compute is None]
         refuse(
@@ -223,16 +219,11 @@ class SourceBook(Record):
         Raises:
             SourcesError: a claim's id is not among those ``known``.
         """
-        for place, part in self.parts():
-            if part.claim is not None and part.claim not in known:
-                what = unknown("claim", part.claim, known, "`sdpa-verify list` shows them all")
-                raise SourcesError(f"{place}: there is {what}")
-
-    def parts(self) -> Iterator[tuple[str, PartEntry]]:
-        """Yield all parts, each with where it stands."""
         for entry in self.statements:
             for number, part in enumerate(entry.parts, 1):
-                yield f"{self.file}statement {entry.id}, part {number}", part
+                if part.claim is not None and part.claim not in known:
+                    what = unknown("claim", part.claim, known, "`sdpa-verify list` shows them all")
+                    raise SourcesError(f"{self.file}statement {entry.id}, part {number}: there is {what}")
 
 
 def packs() -> dict[str, Path]:
@@ -283,88 +274,75 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
     """Return every statement of ``book`` with the outcome that the evidence of ``claims`` gives it.
 
     A part is open (``holds`` is None) when its claim is not among ``claims``, the claim's derivation
-    failed, or its evidence is undecided. Else it holds or not, and the parts make the outcome: with an open
-    part, ``open``; with a false printed part, ``misprinted``; with a false figure in the text, or all of the
-    text false, ``wrong``; with a part of the text false, ``holds-with-conditions``; else ``holds``. The
-    verdict ``approximate`` means that the exact assertion is excluded though the measurement is within
-    tolerance; it satisfies a part only where the source says "about", and elsewhere limits the outcome to
-    ``holds-with-conditions``. A figure that the source says is "about" may be off by less than one unit of
-    its last digit. While a statement is open its note names the evidence it waits for, and where the
-    outcome is not that which the note was written for, the parts' reasons stand in its place.
+    failed, or its evidence is undecided. The verdict ``approximate`` means that the exact assertion is
+    excluded though the measurement is within tolerance; it satisfies a part only where the source says
+    "about", and elsewhere limits the outcome to ``holds-with-conditions``. A figure that the source says is
+    "about" may be off by less than one unit of its last digit. While a statement is open its note names the
+    evidence it waits for, and where the outcome is not that which the note was written for, the parts'
+    reasons stand in its place.
 
     Raises:
         SourcesError: a part names a check, control or fact that its claim does not have.
     """
-    by_id = {claim.id: claim for claim in claims}
-    for place, part in book.parts():
-        claim = by_id.get(part.claim or "")
-        # A failed derivation ends its claim before there is any evidence.
-        if claim is not None and part.evidence_id and claim.derivation.status is not Proof.FAILED:
-            names = [finding.id for finding in getattr(claim, f"{part.evidence_kind}s")]
-            if part.evidence_id not in names:
-                missing = unknown(part.evidence_kind, part.evidence_id, names, "correct it")
-                raise SourcesError(f"{place}: the claim {claim.id} has {missing}")
-    return tuple(_statement(entry, by_id) for entry in book.statements)
+    by_id, statements = {claim.id: claim for claim in claims}, []
+    for entry in book.statements:
+        parts = []
+        for number, part in enumerate(entry.parts, 1):
+            try:
+                parts.append(_decided(part, by_id.get(part.claim or "")))
+            except SourcesError as error:
+                raise SourcesError(f"{book.file}statement {entry.id}, part {number}: {error}") from None
+        same = entry.model_dump(include={"id", "source", "text", "claim", "noted"})
+        statement = Statement(**same, note=entry.note or "", parts=tuple(parts))
+        # A note stands beside the outcome that it was written for, and beside no other.
+        note = statement.note
+        if statement.outcome is Outcome.OPEN:
+            awaited = dict.fromkeys(part.claim for part in parts if part.holds is None)
+            note = f"Still open: it waits for evidence from {', '.join(awaited)}."
+        elif not note or statement.outcome is not entry.noted:
+            note = " ".join(part.reason for part in parts)
+        statements.append(statement.model_copy(update={"note": note}))
+    return tuple(statements)
 
 
-def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
-    parts = []
-    for part in entry.parts:
-        claim, printed = part.claim or "", part.printed or ""
-        if part.compute is None:
-            decided = _by_evidence(part, claims.get(claim))
-        else:
-            # A printed figure is compared with the computed value to its own digits.
-            computed = compute(part.compute, part.d_k)
-            claim, shown = computed.claim, as_printed(computed.value, printed)
-            holds = rounds_to(computed.value, printed, about=part.about)
-            against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
-            reason = f"{computed.words} is {shown}{against}."
-            decided = {"holds": holds, "reason": reason, "computed": shown}
-        decided = {"evidence": part.evidence or "computed", "computed": None, "exactly": True} | decided
-        parts.append(Part(text=part.text, claim=claim, kind=part.kind, printed=part.printed, **decided))
-    statement = Statement(
-        id=entry.id,
-        source=entry.source,
-        text=entry.text,
-        claim=entry.claim,
-        noted=entry.noted,
-        note=entry.note or "",
-        parts=tuple(parts),
-    )
-    # A note stands beside the outcome that it was written for, and beside no other.
-    note = statement.note
-    if statement.outcome is Outcome.OPEN:
-        awaited = dict.fromkeys(part.claim for part in parts if part.holds is None)
-        note = f"Still open: it waits for evidence from {', '.join(awaited)}."
-    elif not note or statement.outcome is not entry.noted:
-        note = " ".join(part.reason for part in parts)
-    return statement.model_copy(update={"note": note})
+def _decided(part: PartEntry, claim: ClaimRecord | None) -> Part:
+    """Return a part as it is decided by what it has computed, or by its claim's evidence."""
+    by, printed = part.claim or "", part.printed or ""
+    decided: dict[str, Any] = {"computed": None, "exactly": True}
+    if part.compute is None:
+        decided |= _by_evidence(part, claim)
+    else:
+        # A printed figure is compared with the computed value to its own digits.
+        computed = compute(part.compute, part.d_k)
+        by, shown = computed.claim, as_printed(computed.value, printed)
+        holds = rounds_to(computed.value, printed, about=part.about)
+        against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
+        decided |= {"holds": holds, "reason": f"{computed.words} is {shown}{against}.", "computed": shown}
+    evidence = part.evidence or "computed"
+    return Part(text=part.text, claim=by, kind=part.kind, printed=part.printed, evidence=evidence, **decided)
 
 
 def _by_evidence(part: PartEntry, claim: ClaimRecord | None) -> dict[str, Any]:
-    """Return the words for a part from its evidence's verdict, and the figure that it predicts, if any."""
+    """Return whether a part holds by its claim's evidence, why, and the figure that it predicts, if any."""
+    # A failed derivation ends its claim before there is any evidence.
     if claim is None or claim.derivation.status is Proof.FAILED:
         lacking = f"{part.claim}, which would decide it, is not in this run."
         return _open(f"the derivation of {claim.id} failed, so there is no evidence." if claim else lacking)
-    kind, name, figure = part.evidence_kind, part.evidence_id, None
-    subject = f"the {kind} {name} of {claim.id}"
-    match kind:
-        case "verdict":
-            subject, verdict = f"the claim {claim.id}", claim.verdict
-        case "control":
-            subject, verdict = f"the negative {subject[4:]}", claim.control(name).verdict
-        case "check":
-            verdict, figure = claim.check(name).verdict, claim.check(name).prediction
-        case _:
-            # A fact is exact: there is nothing to measure.
-            verdict = Verdict.CONFIRMED
-            figure = next(fact.value for fact in claim.facts if fact.id == name)
+    kind, name = part.judge
+    subject, evidence = f"the claim {claim.id}", dict[str, Any]({"": claim})
+    if name:
+        subject = f"the {'negative ' * (kind == 'control')}{kind} {name} of {claim.id}"
+        evidence = {finding.id: finding for finding in getattr(claim, f"{kind}s")}
+    if name not in evidence:
+        raise SourcesError(f"the claim {claim.id} has {unknown(kind, name, evidence, 'correct it')}")
+    # A fact is exact: there is nothing to measure.
+    verdict = Verdict.CONFIRMED if kind == "fact" else evidence[name].verdict
     if verdict is Verdict.UNDECIDED:
         return _open(f"{subject} is undecided.")
-    if part.printed is not None and figure is not None:
+    if part.printed is not None:
         if verdict is Verdict.REFUTED:
             return _open(f"measurement refutes the prediction of {part.claim}, no figure is settled.")
+        figure = evidence[name].value if kind == "fact" else evidence[name].prediction
         computed, holds = as_printed(figure, part.printed), rounds_to(figure, part.printed, about=part.about)
         reason = f"The computed value rounds to the printed {part.printed}."
         if computed != part.printed:
