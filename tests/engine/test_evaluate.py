@@ -9,7 +9,7 @@ from tests.catalogue import derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, line, quantity
 from verify.engine import evaluate as evaluating
 from verify.engine.catalogue import shipped
-from verify.engine.evaluate import Rounds, draw, evaluate
+from verify.engine.evaluate import Known, draw, evaluate
 from verify.engine.preparing import Work, derivation_record, validate
 from verify.engine.runner import settings
 from verify.errors import ClaimError
@@ -54,25 +54,24 @@ WORK = Work(shipped()[NAME], settings(profile="quick", tolerance=0.02))
 
 
 def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In any process: with the checked derivation and the rounds so far it comes to the same record."""
-    at_once = evaluate(WORK, "", (), 60.0)
+    """In any process: with the checked derivation and what was drawn so far it comes to the same record."""
+    at_once = evaluate(WORK, "", {}, 60.0)
     assert at_once.record
-    rounds: Rounds = ()
+    known: Known = {}
     derived, stretches = "", 0
     while True:
         monkeypatch.setattr(evaluating, "_PREPARED", {})
-        stretch = evaluate(WORK, derived, rounds, 0.0)
+        stretch = evaluate(WORK, derived, known, 0.0)
         if stretch.record:
             break
         stretches += 1
-        drawn = []
         for cell in stretch.cells:
             chunks = cell.missing(WORK)
             sums, _ = draw(WORK, [(cell.pickled, chunk) for chunk in chunks])
             for chunk, part in zip(chunks, sums, strict=True):
                 cell.add(chunk, part)
-            drawn.append(cell.drawn)
-        derived, rounds = stretch.derivation_json, (*stretch.rounds, tuple(drawn))
+        drawn = {(cell.id, cell.batches): cell.drawn for cell in stretch.cells}
+        derived, known = stretch.derivation_json, {**stretch.known, **drawn}
     assert stretches
     assert stretch.record == at_once.record
 

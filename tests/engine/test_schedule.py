@@ -207,7 +207,7 @@ def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
     works = [Work(claim, settings(profile="quick", seed=seed)) for seed in (1, 1, 2)]
     first, again, other = (
         [(cell.id, cell.pickled, cell.drawn.total.to_bytes()) for cell in stretch.cells if cell.drawn.batches]
-        for stretch in (evaluate(work, "", (), 0.0) for work in works)
+        for stretch in (evaluate(work, "", {}, 0.0) for work in works)
     )
     assert first
     assert first == again

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,13 @@ from verify.executors.machine import linear_algebra, one_blas_thread
 from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
 from verify.montecarlo.experiment import Experiment
 from verify.version import __version__
+
+
+Known = Mapping[tuple[str, int], Drawn]
+"""The draws of cells by their ids and how many batches there are: a cell is asked for again as it grows."""
+
+Mapped = Callable[..., Iterable[Sums]]
+"""A function like ``map`` that draws chunks."""
 
 
 @dataclass
@@ -47,15 +53,15 @@ class CellToDraw:
     drawn: Drawn
 
     @classmethod
-    def of(cls, request: Request, drawn: Mapping[str, Drawn]) -> "CellToDraw":
-        """Return the cell of a request; ``drawn`` are the draws of all cells so far."""
-        cell = request.cell
+    def of(cls, request: Request, known: Known, latest: Mapping[str, Drawn]) -> "CellToDraw":
+        """Return the cell of a request, with all that is drawn of it, if that is known, or its ``latest``."""
+        cell, batches = request.cell, -(-request.blocks // request.cell.batch_blocks)
         try:
             pickled = pickle.dumps(cell, protocol=5)
         except Exception:  # noqa: BLE001 - an author's statistic may hold a function without a name
             pickled = b""
-        batches, size = -(-request.blocks // cell.batch_blocks), cell.batch_blocks * cell.coordinates
-        return cls(cell.id, pickled, batches, cell.chunk_batches, size, drawn.get(cell.id, Drawn()))
+        drawn = known.get((cell.id, batches)) or latest.get(cell.id, Drawn())
+        return cls(cell.id, pickled, batches, cell.chunk_batches, cell.batch_blocks * cell.coordinates, drawn)
 
     def missing(self, work: Work) -> list[Chunk]:
         """Return the chunks that are still to be drawn."""
@@ -71,25 +77,18 @@ class CellToDraw:
         self.drawn = self.drawn.then(chunk, sums, self.chunk_batches)
 
 
-Mapped = Callable[..., Iterable[Sums]]
-"""A function like ``map`` that draws chunks."""
-
-Rounds = tuple[tuple[Drawn, ...], ...]
-"""The draws for each of an evaluation's requests, in their order."""
-
-
 @dataclass
 class Stretch:
     """The result of a call of ``evaluate``: the claim's record as JSON, or ``cells`` to be drawn first.
 
-    Then it is to be called again, with their draws as a further round after ``rounds``. ``derivation_json``
-    is the record of the checked derivation. ``draws`` are the random components that the call itself has
-    drawn, ``draw_s`` the seconds that each took, and ``spent_s`` those of its parts, of processor time.
+    Then it is to be called again, with their draws beside those ``known``. ``derivation_json`` is the record
+    of the checked derivation. ``draws`` are the random components that the call itself has drawn, ``draw_s``
+    the seconds that each took, and ``spent_s`` those of its parts, of processor time.
     """
 
     record: str = ""
     cells: tuple[CellToDraw, ...] = ()
-    rounds: Rounds = ()
+    known: Known = field(default_factory=dict)
     draws: int = 0
     draw_s: float = 0.0
     derivation_json: str = ""
@@ -100,12 +99,10 @@ _PREPARED: dict[Work, Prepared] = {}
 """Claims of which this process has evaluated a part; without them it would plan again."""
 
 
-def evaluate(
-    work: Work, derivation_json: str, rounds: Rounds, task_s: float, mapped: Mapped = map
-) -> Stretch:
+def evaluate(work: Work, derivation_json: str, known: Known, task_s: float, mapped: Mapped = map) -> Stretch:
     """Return a claim's evidence, or the draws that it needs first.
 
-    ``derivation_json`` is the record of its checked derivation, empty where that is not known, and ``rounds``
+    ``derivation_json`` is the record of its checked derivation, empty where that is not known, and ``known``
     are the draws made for it. Of a request that takes longer to draw than ``task_s`` seconds, the rest is
     left to others.
 
@@ -120,7 +117,7 @@ def evaluate(
         if prepared.experiment is None:
             stretch = Stretch(claim_record(prepared).model_dump_json(by_alias=True))
         else:
-            stretch = _measured(work, prepared, prepared.experiment, rounds, task_s, mapped)
+            stretch = _measured(work, prepared, prepared.experiment, known, task_s, mapped)
         if stretch.cells:
             _PREPARED[work] = prepared
         stretch.spent_s = {"derivation": derived_at - begun, "simulation": time.process_time() - derived_at}
@@ -129,38 +126,35 @@ def evaluate(
 
 
 def _measured(
-    work: Work, prepared: Prepared, experiment: Experiment, rounds: Rounds, task_s: float, mapped: Mapped
+    work: Work, prepared: Prepared, experiment: Experiment, known: Known, task_s: float, mapped: Mapped
 ) -> Stretch:
     """Measure a claim as far as it can be by earlier draws and by those that are made here."""
     steps = measure(experiment, work.claim.id, work.settings)
-    drawn, draws = dict[str, Drawn](), 0
+    latest, draws = dict[str, Drawn](), 0
     try:
         requests = next(steps)
-        for turn in count():
+        while True:
             # What was drawn before is sent again: the generator takes the same way to where it was.
-            if turn == len(rounds):
-                cells = [CellToDraw.of(request, drawn) for request in requests]
-                # Of processor time: on a busy machine, too, a second's work is done here. It is a chunk at
-                # least, and all where a cell cannot be sent.
-                begun, before = time.process_time(), draws
-                until = begun + task_s if all(cell.pickled for cell in cells) else math.inf
-                for cell, request in zip(cells, requests, strict=True):
-                    is_late = draws > before and time.process_time() > until
-                    chunks = [] if is_late else cell.missing(work)
-                    for chunk, sums in zip(
-                        chunks, mapped(partial(draw_chunk, request.cell), chunks), strict=True
-                    ):
-                        cell.add(chunk, sums)
-                        draws += cell.draws(chunk)
-                        if time.process_time() > until:
-                            break
-                if any(cell.drawn.batches < cell.batches for cell in cells):
-                    draw_s = (time.process_time() - begun) / (draws - before)
-                    return Stretch(cells=tuple(cells), rounds=rounds, draws=draws, draw_s=draw_s)
-                rounds = (*rounds, tuple(cell.drawn for cell in cells))
-            answer = rounds[turn]
-            drawn |= {request.cell.id: cell for request, cell in zip(requests, answer, strict=True)}
-            requests = steps.send([cell.total for cell in answer])
+            cells = [CellToDraw.of(request, known, latest) for request in requests]
+            # Of processor time: on a busy machine, too, a second's work is done here. It is a chunk at least,
+            # and all where a cell cannot be sent.
+            begun, here = time.process_time(), 0
+            until = begun + task_s if all(cell.pickled for cell in cells) else math.inf
+            for cell, request in zip(cells, requests, strict=True):
+                chunks = cell.missing(work) if not here or time.process_time() <= until else []
+                drawing = mapped(partial(draw_chunk, request.cell), chunks)
+                for chunk, sums in zip(chunks, drawing, strict=True):
+                    cell.add(chunk, sums)
+                    here += cell.draws(chunk)
+                    if time.process_time() > until:
+                        break
+            draws += here
+            if any(cell.drawn.batches < cell.batches for cell in cells):
+                draw_s = (time.process_time() - begun) / here
+                return Stretch(cells=tuple(cells), known=known, draws=draws, draw_s=draw_s)
+            known = {**known, **{(cell.id, cell.batches): cell.drawn for cell in cells}}
+            latest |= {cell.id: cell.drawn for cell in cells}
+            requests = steps.send([cell.drawn.total for cell in cells])
     except StopIteration as end:
         findings, controls = end.value
     record = claim_record(prepared, findings, controls, work.settings.tolerance)

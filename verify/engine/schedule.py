@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple
 
-from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate, key, perform, versions
+from verify.engine.evaluate import CellToDraw, Known, Mapped, draw, evaluate, key, perform, versions
 from verify.engine.preparing import Work
 from verify.engine.store import Store
 from verify.errors import VerifyError, described
 from verify.evidence import ClaimRecord, Proof
-from verify.montecarlo.blocks import Chunk, Drawn, Sums
+from verify.montecarlo.blocks import Chunk, Sums
 
 _TASK_S = 1.0  # seconds that a task should take: to send it takes a hundredth of that
 _MOST_SENT = 1000  # tasks that an executor has at a time: enough for hundreds of workers
@@ -34,6 +34,9 @@ class SettledClaim(NamedTuple):
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function of this package and its arguments, the first of which is the work that it belongs to."""
 
+_Needed = tuple[CellToDraw, Chunk, bytes | None]
+"""A chunk of a cell that is needed, and its key in the store."""
+
 Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
 """A claim on its way: yields tasks, and is sent the number and the result of each as it is done."""
 # Of a claim that needs three tasks of draws, for example:
@@ -43,14 +46,6 @@ Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
 #     tasks = steps.send((0, sums))         []
 #     tasks = steps.send((2, sums))         [evaluate], now with the draws; its result ends the claim
 # Nothing waits inside: while the workers draw for one claim, the others are taken further.
-
-
-class _Needed(NamedTuple):
-    """A chunk of a cell that is needed, and its key in the store."""
-
-    cell: CellToDraw
-    chunk: Chunk
-    row: bytes | None
 
 
 class Schedule:
@@ -94,7 +89,7 @@ class Schedule:
                     steps, number, task = self._waiting.popleft()
                     work = task[1][0]
                     if work.claim.made is not None:
-                        self._advance(steps, (number, evaluate(work, "", (), math.inf, self._mapped)))
+                        self._advance(steps, (number, evaluate(work, "", {}, math.inf, self._mapped)))
                         continue
                     future = self._executor.submit(perform, versions(), pickle.dumps(task))
                     sent[future] = steps, number
@@ -126,10 +121,10 @@ class Schedule:
         if content := self._stored(record_key):
             return SettledClaim(ClaimRecord.model_validate_json(content), spent_s)
         derivation_json = (self._stored(derivation_key) or b"").decode()
-        rounds: Rounds = ()
+        known: Known = {}
         while True:
             # Evaluated anew with all that was drawn for it, perhaps in another process.
-            _, stretch = yield [(evaluate, (work, derivation_json, rounds, self._task_s))]
+            _, stretch = yield [(evaluate, (work, derivation_json, known, self._task_s))]
             derivation_json = stretch.derivation_json
             for part, seconds in stretch.spent_s.items():
                 spent_s[part] += seconds
@@ -137,8 +132,8 @@ class Schedule:
             if stretch.record:
                 break
             self._keep(derivation_key, derivation_json.encode())
-            drawn = yield from self._draw(work, stretch.cells, stretch.draw_s, spent_s)
-            rounds = (*stretch.rounds, drawn)
+            spent_s["simulation"] += yield from self._draw(work, stretch.cells, stretch.draw_s)
+            known = {**stretch.known, **{(cell.id, cell.batches): cell.drawn for cell in stretch.cells}}
         record = ClaimRecord.model_validate_json(stretch.record)
         if record.derivation.status is not Proof.FAILED:  # that soon fails again
             self._keep(derivation_key, derivation_json.encode())
@@ -146,49 +141,45 @@ class Schedule:
         return SettledClaim(record, spent_s)
 
     def _draw(
-        self, work: Work, asked: Sequence[CellToDraw], draw_s: float, spent_s: dict[str, float]
-    ) -> Generator[list[Task], tuple[int, Any], tuple[Drawn, ...]]:
-        """Have the chunks drawn that cells need and the store lacks; a random component takes ``draw_s``."""
-        needed: list[_Needed] = []
-        for cell in asked:
+        self, work: Work, cells: Sequence[CellToDraw], draw_s: float
+    ) -> Generator[list[Task], tuple[int, Any], float]:
+        """Have the chunks drawn that cells need and the store lacks, and return the seconds that it took.
+
+        A random component takes ``draw_s`` seconds or so.
+        """
+        needed, sums, groups, seconds = [], dict[tuple[str, int], Sums](), list[list[_Needed]](), math.inf
+        for cell in cells:
             for chunk in cell.missing(work):
                 # It is stored from its beginning to where it stops so far.
                 number = chunk.first // cell.chunk_batches
                 row = key("chunk", work.claim, chunk.seed, cell.id, cell.pickled.hex(), number, chunk.stop)
-                needed.append(_Needed(cell, chunk, row))
-        # What the store lacks is divided into tasks of about a second.
-        sums: dict[int, Sums] = {}
-        groups: list[list[int]] = []
-        seconds = math.inf
-        for number, each in enumerate(needed):
-            if content := self._stored(each.row):
-                sums[number] = Sums.from_bytes(content)
-                continue
-            if seconds >= self._task_s:
-                groups.append([])
-                seconds = 0.0
-            groups[-1].append(number)
-            draws = each.cell.draws(each.chunk)
-            seconds += draws * draw_s
-            self._report(wanted=draws)
-        tasks: list[Task] = []
-        for group in groups:
-            chunks = [(needed[number].cell.pickled, needed[number].chunk) for number in group]
-            tasks.append((draw, (work, chunks)))
+                needed.append((cell, chunk, row))
+                if content := self._stored(row):
+                    sums[cell.id, chunk.first] = Sums.from_bytes(content)
+                    continue
+                # What the store lacks is divided into tasks of about a second.
+                if seconds >= self._task_s:
+                    groups.append([])
+                    seconds = 0.0
+                groups[-1].append(needed[-1])
+                seconds += cell.draws(chunk) * draw_s
+                self._report(wanted=cell.draws(chunk))
+        tasks: list[Task] = [
+            (draw, (work, [(cell.pickled, chunk) for cell, chunk, _ in group])) for group in groups
+        ]
         # All tasks go out with the first yield; then each result is taken in as it comes.
+        seconds = 0.0
         for _ in groups:
             done, (parts, drawing_s) = yield tasks
-            tasks = []
-            spent_s["simulation"] += drawing_s
-            for number, part in zip(groups[done], parts, strict=True):
-                cell, chunk, row = needed[number]
+            tasks, seconds = [], seconds + drawing_s
+            for (cell, chunk, row), part in zip(groups[done], parts, strict=True):
                 self._keep(row, part.to_bytes())
-                sums[number] = part
+                sums[cell.id, chunk.first] = part
                 self._report(drawn=cell.draws(chunk))
         # Added in the order of chunks, so that the totals are the same whoever came first.
-        for number, each in enumerate(needed):
-            each.cell.add(each.chunk, sums[number])
-        return tuple(cell.drawn for cell in asked)
+        for cell, chunk, _ in needed:
+            cell.add(chunk, sums[cell.id, chunk.first])
+        return seconds
 
     def _advance(self, steps: Steps, done: tuple[int, Any] | None = None) -> None:
         """Take a claim further by the result of a task; None is the beginning."""
