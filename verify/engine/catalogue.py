@@ -4,7 +4,6 @@ A claim comes with the tool, from a file of the user's own, which is imported, o
 the tool. It is known by an `Entry`, which loads the claim when it is needed.
 """
 
-import ast
 import hashlib
 import importlib
 import re
@@ -14,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS, ORDER
@@ -54,10 +52,8 @@ class Entry:
             return self.made
         if self not in _LOADED:
             if self.origin is None:
-                module = str(self)
-                _LOADED[self] = _claim_of(
-                    importlib.import_module(module), module, Path(self.id), self.chapter
-                )
+                module = importlib.import_module(str(self))
+                _LOADED[self] = _claim_of(module, str(self), Path(self.id), self.chapter)
             else:
                 _LOADED[self], _ = _run(self.origin, self.text)
         return _LOADED[self]
@@ -103,35 +99,40 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[s
     entries: list[Entry] = [*shipped().values()]
     names: list[str] = []
     for given in claims:
-        if isinstance(given, Claim):
-            if not given.id:
-                raise ClaimError(
-                    f"Claim {given.title!r}: has no id; give it one, such as Claim(id='my-claim', …)"
-                )
-            if given.id not in shipped() or shipped()[given.id].claim is not given:
-                entries.append(in_memory(given.placed(given.id, USER, {})))
-        elif not isinstance(given, str):
-            given = read(given) if isinstance(given, Path) else given  # noqa: PLW2901
-            if given not in entries:
-                entries.append(given)
-        names.append(given if isinstance(given, str) else given.id)
+        entry = given if isinstance(given, str | Entry) else _entry(given)
+        # Claims made here may be of one id by mistake, which is said below.
+        if isinstance(entry, Entry) and (entry.made or entry not in entries):
+            entries.append(entry)
+        names.append(entry if isinstance(entry, str) else entry.id)
     known = _in_order(entries)
     by_number = {number: name for name, number in numbers(known, known).items()}
     return known, tuple(by_number.get(name, name) for name in names)
+
+
+def _entry(given: Path | Claim) -> Entry:
+    """Return a claim file as it is now, or a claim of this process, which may be one that ships."""
+    if isinstance(given, Path):
+        return read(given)
+    if not given.id:
+        raise ClaimError(f"Claim {given.title!r}: has no id; give it one, such as Claim(id='my-claim', …)")
+    ships = shipped().get(given.id)
+    return ships if ships and ships.claim is given else in_memory(given.placed(given.id, USER, {}))
 
 
 def _in_order(entries: Sequence[Entry]) -> dict[str, Entry]:
     """Return entries by id in the order of the report."""
     by_id: dict[str, Entry] = {}
     for entry in entries:
+        where = f"{entry}: claim id {entry.id!r}"
         if entry.id in RESERVED:
-            raise ClaimError(f"{entry}: claim id {entry.id!r} means something else in keys; choose another")
+            raise ClaimError(f"{where} means something else in keys; choose another")
         if entry.id in by_id:
-            raise ClaimError(f"{entry}: claim id {entry.id!r} is taken by {by_id[entry.id]}; choose another")
+            raise ClaimError(f"{where} is taken by {by_id[entry.id]}; choose another")
         by_id[entry.id] = entry
     chapters = list(CHAPTERS)
 
-    def place(entry: Entry) -> Any:
+    def place(entry: Entry) -> tuple[int, int, str]:
+        # A claim without a place comes last in its chapter; those of the user's own are in the last chapter.
         known = ORDER.index(entry.id) if entry.id in ORDER else len(ORDER)
         return chapters.index(entry.chapter), known, entry.id
 
@@ -225,11 +226,7 @@ def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Clai
             f"{origin}: the file's name gives the claim's id, my_claim.py my-claim; "
             "rename it to lower-case words joined by underscores"
         )
-    defined = dict(vars(module))
-    if sys.flags.optimize > 1 and not claim.title:
-        # Python has dropped the docstring, of which the title is the first line.
-        defined["__doc__"] = ast.get_docstring(ast.parse(Path(str(module.__file__)).read_bytes()))
     try:
-        return claim.placed(name, chapter, defined)
+        return claim.placed(name, chapter, vars(module))
     except ClaimError as error:
         raise ClaimError(f"{origin}: {error}; {_CORRECT}") from error

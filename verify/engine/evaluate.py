@@ -30,7 +30,6 @@ from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
 from verify.montecarlo.experiment import Experiment
 from verify.version import __version__
 
-
 Known = Mapping[tuple[str, int], Drawn]
 """The draws of cells by their ids and how many batches there are: a cell is asked for again as it grows."""
 
