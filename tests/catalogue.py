@@ -43,3 +43,8 @@ def derivation(name: str) -> Any:
 def experiment(name: str, tolerance: float = PROFILES["quick"]) -> Experiment:
     """Return what a claim measures in a run of this tolerance."""
     return CATALOGUE[name].measured_by(derivation(name), tolerance)
+
+
+def derived_in(experiment: Experiment) -> tuple[str, ...]:
+    """Return the ids of the checks that are of a derived quantity, and of the fits through such checks."""
+    return tuple(check.id for check in experiment.checks if check.prediction.origin == "derived")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from sympy import Integer, Integral, S, Symbol, exp, gamma, oo, sqrt
 
+from tests.catalogue import derived_in
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
@@ -13,7 +14,7 @@ from verify.spec import Computed, Derivation, Dot, E, Fit, Line, Softmax, Thresh
 from verify.spec import algebra, d, integrated, j, k, moments, mu_k, mu_q, n, over_keys, q, s, score, sigma
 from verify.spec import sigma_k, sigma_q, squares
 from verify.spec.checks import Item
-from verify.spec.experiment import bound_to, experiment_of
+from verify.spec.experiment import experiment_of
 from verify.symbolic.chains import Relation
 
 VARIANCE = Chain(
@@ -44,7 +45,7 @@ def test_one_of_a_chains_start_against_its_end_is_derived() -> None:
     experiment = made(right, value, near, threshold)
     origins = [check.prediction.origin for check in experiment.checks]
     assert origins == ["derived", "computed", "computed", "set"]
-    assert bound_to(experiment) == ("right",)
+    assert derived_in(experiment) == ("right",)
 
 
 @pytest.mark.parametrize(("relation", "kept"), [("=", "="), ("≤", "≤"), (">", "≥")])
@@ -73,7 +74,7 @@ def test_a_mean_of_rows_at_a_chains_end_is_integrated() -> None:
     twice, unknown = Within(because="it is twice that"), Check("unknown", none.start, at, equals=value)
     other = Check("other", chain.start, at, equals=2 * value, tolerance=twice)
     experiment = made(Check("cubes", chain, at), other, unknown, derived=Derivation((chain, none)))
-    assert (bound_to(experiment), experiment.checks[0].prediction.value) == (("cubes",), value)
+    assert (derived_in(experiment), experiment.checks[0].prediction.value) == (("cubes",), value)
     with pytest.raises(ClaimError, match="no one-dimensional integral is known"):
         made(Check("unknown", none, at), derived=Derivation((none,)))
 
@@ -81,7 +82,7 @@ def test_a_mean_of_rows_at_a_chains_end_is_integrated() -> None:
 def test_a_fit_through_derived_points_is_bound_too() -> None:
     """With all its coefficients."""
     experiment = made(*variances(2, 4, 8), Fit("variance-d*", over=d, law=d, only=("slope", "exponent")))
-    assert bound_to(experiment) == ("variance-d2", "variance-d4", "variance-d8", "slope", "exponent")
+    assert derived_in(experiment) == ("variance-d2", "variance-d4", "variance-d8", "slope", "exponent")
 
 
 def test_moments_of_the_law_are_put_into_the_prediction() -> None:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sympy import Expr, S, Sum, Symbol
 
+from tests.catalogue import derived_in
 from verify.errors import ClaimError
 from verify.spec import NORMAL, STANDARD, Chain, Check, Cov, Derivation, E, Family, Given, Index, Line, Var
 from verify.spec import Wrong, a, algebra, d, i, l, m, moments, normal, numbers, q
-from verify.spec.experiment import bound_to, experiment_of
+from verify.spec.experiment import experiment_of
 
 r = Symbol("r", positive=True, integer=True)
 c, e, z, A = Index("c"), Index("e"), Family("z", m, r), Given("A", d, r)
@@ -54,7 +55,7 @@ def test_the_prediction_is_that_of_its_values() -> None:
     check = Check("spread", CHAIN.start, {d: 2, r: 3}, equals=CHAIN.end, laws={A: numbers(ROWS)})
     wrong = Wrong("half", of="spread", equals=SPREAD / 2, laws={A: numbers(ROWS)}, says="half of it")
     experiment = experiment_of([check, wrong], Derivation.of(CHAIN), 0.05)
-    assert bound_to(experiment) == ("spread",)
+    assert derived_in(experiment) == ("spread",)
     matrix = np.array([[1, 2, 3], [0, -1, 0.5]])
     spread = 2 * float(((matrix @ matrix.T) ** 2).sum())
     (measured,), (control, _) = experiment.checks, experiment.controls
@@ -73,7 +74,7 @@ def test_an_index_has_a_place_where_one_is_given() -> None:
     places = {"first": {i: 1, l: 2}, "second": {i: 2, l: 1}, "others": {i: 2, l: 3}}
     checks = [Check(name, chain.start, {d: 3, r: 2, **at}, **given) for name, at in places.items()]
     experiment = experiment_of(checks, Derivation.of(chain), 0.05)
-    assert bound_to(experiment) == ("first", "second", "others")
+    assert derived_in(experiment) == ("first", "second", "others")
     # The rows of the same numbers are (1, 2), (3, 0) and (-1, 1/2).
     assert [check.prediction.value for check in experiment.checks] == [3, 3, -3]
     assert len({check.cell.id for check in experiment.checks}) == 1  # type: ignore[union-attr]

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from sympy import Abs, Integral, S, cos, exp, oo, pi, sqrt, symbols
 
+from tests.catalogue import derived_in
 from tests.symbolic.lines import refused
 from verify.errors import ClaimError
 from verify.spec import CAUCHY, NORMAL_COMPONENTS, STANDARD, Chain, Check, Derivation, E, Indicator, Law, Line
 from verify.spec import a, by_density, d, i, j, k, moments, normal, q
-from verify.spec.experiment import bound_to, experiment_of
+from verify.spec.experiment import experiment_of
 
 t, w, x, y = symbols("t w x y", real=True)
 u = symbols("u", positive=True)
@@ -75,7 +76,7 @@ def test_a_check_draws_from_the_law_of_its_chain() -> None:
     share, by_its_density = E(Indicator(y - q[a, i])), by_density({q[a, i]: w}, LAWS)
     chain = Chain(share).then(Integral(density(w), (w, -oo, y)), "its density", by_its_density)
     check = Check("below", share, {d: 1, y: 1}, equals=chain.end, laws={q: CAUCHY})
-    assert bound_to(experiment_of([check], Derivation.of(chain), 0.05)) == ("below",)
+    assert derived_in(experiment_of([check], Derivation.of(chain), 0.05)) == ("below",)
     with pytest.raises(ClaimError, match="assumes standard Cauchy components for q, and normal is drawn"):
         experiment_of([replace(check, laws={})], Derivation.of(chain), 0.05)
 

@@ -44,7 +44,6 @@ from verify.montecarlo.experiment import (
 )
 from verify.proofs.statement import is_current, recorded
 from verify.spec.claim import Findings, Words
-from verify.spec.experiment import bound_to
 from verify.symbolic.chains import Derivation, Related
 from verify.symbolic.notation import latex, plain
 from verify.text.latex import plain as unformatted
@@ -87,6 +86,10 @@ def prepare(work: Work, derivation_json: str) -> Prepared:
         experiment = claim.measured_by(derivation, tolerance)
         facts = claim.exact_values(derivation, tolerance)
         validate(experiment, claim.id, facts)
+        ids = [check.id for check in experiment.checks]
+        if claim.headline and claim.headline not in ids:
+            near = nearest(claim.headline, ids) or "name one"
+            raise ClaimError(f"claim {claim.id}: its headline {claim.headline!r} is no check of it; {near}")
         words = Words(claim, derivation, facts, experiment)
         # A slot that nothing fills is refused before anything is drawn, too.
         words.texts()
@@ -290,19 +293,7 @@ def claim_record(
     words, experiment = prepared.words, prepared.experiment
     claim, evidence = words.claim, dict[str, Any](checks=(), controls=())
     if findings is not None and experiment is not None:
-        # Only now are the ids of all checks known.
-        ids = list(findings.checks)
-        if claim.headline and ids and claim.headline not in ids:
-            near = nearest(claim.headline, ids) or "name one"
-            raise ClaimError(f"claim {claim.id}: its headline {claim.headline!r} is no check of it; {near}")
-        # A fit through points of which a chain does not derive all is not derived either.
-        derived = bound_to(experiment)
-        checks = tuple(
-            check
-            if check.origin == "set" or check.method == "exact" or check.id in derived
-            else check.model_copy(update={"origin": "computed"})
-            for check in findings.checks.values()
-        )
+        checks = tuple(findings.checks.values())
         words = replace(words, checks=checks)
         figures = claim.drawn(words.derivation, findings, tolerance)
         evidence = {

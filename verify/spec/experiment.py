@@ -53,17 +53,6 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
     return Experiment(tuple(plan.checks.values()), (*wrong, *plan.off(), *plan.biased(), *plan.wrong_fits()))
 
 
-def bound_to(experiment: Experiment) -> tuple[str, ...]:
-    """Return the ids of the checks that are of a derived quantity, and of the fits through such checks."""
-
-    def derived(check: Comparison) -> bool:
-        if isinstance(check, FittedCoefficient):
-            return all(map(derived, check.members))
-        return isinstance(check, Quantity) and check.prediction.origin == "derived"
-
-    return tuple(check.id for check in experiment.checks if derived(check))
-
-
 class Plan:
     """An experiment in the making: the measured quantity of each comparison, and the checks made so far."""
 
@@ -299,13 +288,14 @@ def coefficients(
     }
     if rise == 0:
         bands["slope"] = Tolerance(1.0, level / last, f"the level over the largest ${symbol}$")
-    made = []
+    # A fit through points of which a chain does not derive all is not derived either.
+    is_derived, made = all(point.prediction.origin == "derived" for point in points), []
     for name, value in wanted.items():
         words, model, target = _COEFFICIENTS[name]
         if target == "misfit" and not sympify(item.law).is_polynomial(item.over):
             model = "power"
         fit = WeightedFit(model, x, logarithmic if model == "power" else relative)
-        of, prediction = f"{words} of {label}", Prediction(float(value), latex(value))
-        band = bands.get(name, Tolerance())
+        of, band = f"{words} of {label}", bands.get(name, Tolerance())
+        prediction = Prediction(float(value), latex(value), "derived" if is_derived else "computed")
         made.append(FittedCoefficient(item.prefix + name, of, points, fit, target, prediction, band))
     return made
