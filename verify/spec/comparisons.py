@@ -372,8 +372,8 @@ def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
     """Return one mean; of scores q·k over the length of the query, given which they are independent."""
 
     def mean(_: int, length: float) -> Approximation:
-        at = {**values, LENGTH: length}
-        return mean_over_row(rows, lambda part: float(part.subs({y: at[y] for y in part.free_symbols})))
+        at = {symbol: Float(value, 17) for symbol, value in {**values, LENGTH: length}.items()}
+        return mean_over_row(rows, lambda part: float(part.xreplace(at)))
 
     # A query's score with itself, where queries are keys, too, is its squared length.
     rows = x.replace(
