@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
@@ -51,7 +51,7 @@ class Distribution:
     """
 
     base: str
-    base_moments: tuple[Fraction, ...]
+    base_moments: tuple[Fraction, ...] = field(hash=False)  # a law is asked for in a cache very often
     fill: Callable[[np.random.Generator, Array], None]
     loc: Fraction = Fraction(0)
     scale: Fraction = Fraction(1)

@@ -30,6 +30,7 @@ from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
 from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
+from verify.symbolic.evaluation import has
 from verify.symbolic.notation import latex
 from verify.symbolic.row_integrals import PRECISE, Approximation, mean_over_row, over_lengths
 from verify.symbolic.vocabulary import Cov, Dot, E, Family, Given, Index, LargestGap, Named, Quantile, Var
@@ -203,10 +204,10 @@ def _written_out(
     x: Expr, numbers: Mapping[str, Any], at: Mapping[Index, int], known: dict[Any, Expr]
 ) -> Expr:
     """Return an expression with given ``numbers`` put in, ``at`` values of indices of sums outside."""
-    if not x.has(Given):
+    if not has(x, Given):
         return x.xreplace({index: Integer(place) for index, place in at.items()})
     # Sums in sums ask for the same terms again and again.
-    key = x, tuple(place for index, place in at.items() if x.has(index))
+    key = x, tuple(place for index, place in at.items() if has(x, index))
     if key not in known:
         if isinstance(x, Indexed):
             entry = tuple(int(place.xreplace(at)) - 1 for place in x.indices)
