@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli.console import (
-    PATH,
-    claims_option,
-    rendered,
-    say,
-    seed_option,
-    settings_options,
-    tell,
-    width_of,
-    workers_option,
-)
+from verify.cli import console
+from verify.cli.console import PATH
 from verify.errors import ClaimError, SettingsError, StoreError, claim_errors
 from verify.files.names import RUN
 
@@ -56,17 +47,17 @@ def list_(words: tuple[str, ...]) -> None:
             if not all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in sought.lower().split()):
                 continue
             if chapter != listed:
-                tell(f"\n{chapter}" if listed else chapter)
+                console.tell(f"\n{chapter}" if listed else chapter)
                 listed = chapter
             ending = " (proved)" if claim["derivation"]["status"] == "proved" else ""
-            tell(f"  {at:>4} {name:<{width}}  {title}{ending}")
+            console.tell(f"  {at:>4} {name:<{width}}  {title}{ending}")
     if not listed:
         raise ClaimError(f"no claim is about {sought!r}; `sdpa-verify list` shows them all")
 
 
 @click.command()
 @click.argument("claim")
-@claims_option("The file of a claim of your own.")
+@console.claims_option("The file of a claim of your own.")
 def show(claim: str, claim_files: tuple[Path, ...]) -> int:
     """Show a claim with its derivation, and check every line of it.
 
@@ -77,7 +68,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> int:
     from verify.engine.store import Store, code, default_path
     from verify.files.names import shipped_folder
 
-    width, store = width_of() or 80, None
+    width, store = console.width_of() or 80, None
     # The same code makes the same page of a claim that ships, without loading SymPy and checking it again.
     reference = (shipped_folder("reference") / RUN.evidence).read_bytes()
     row = hashlib.sha256(repr(("page", code(), claim, width)).encode() + reference).digest()
@@ -86,7 +77,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> int:
             with contextlib.suppress(StoreError):
                 store = stack.enter_context(Store(default_path()))
         if store and (content := store.get(row)):
-            tell(content.decode(), hang=0)
+            console.tell(content.decode(), hang=0)
             return 0
 
         from verify.engine.catalogue import choose, look_up
@@ -98,7 +89,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> int:
             text = page(entry.claim, derivation, width)
         if store and not derivation.problem:
             store.put(row, text.encode())
-    tell(text, hang=0)
+    console.tell(text, hang=0)
     return 1 if derivation.problem else 0
 
 
@@ -144,7 +135,7 @@ def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
 
 
 @click.command()
-@settings_options
+@console.settings_options
 @click.option("--workers", type=int, help="Number of worker processes to plan for.  [default: all]")
 def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None, **options: Any) -> None:
     """Estimate how long a run takes.
@@ -157,7 +148,7 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
 
     chosen = runner.settings(**options)
     known, names = look_up([*claims, *claim_files])
-    tell(runner.plan(choose(known, names), chosen, processors(workers)), hang=0)
+    console.tell(runner.plan(choose(known, names), chosen, processors(workers)), hang=0)
 
 
 _EXAMPLES = """\b
@@ -207,9 +198,9 @@ def _numbers(_context: click.Context, option: click.Parameter, text: str | None)
     help="Numbers of keys, where they matter.  [default: 16]",
 )
 @click.option("--tolerance", type=float, help="Relative tolerance.  [default: 0.01]")
-@seed_option
+@console.seed_option
 @click.option("--against", metavar="FORMULA", help="Test a formula of your own, in d_k and n.")
-@workers_option
+@console.workers_option
 @click.option("--out", type=PATH, metavar="DIR", help="Also write page, PDF and results to this folder.")
 @click.option("--force", is_flag=True, help="Replace results of other claims in DIR.")
 def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **options: Any) -> int:
@@ -228,9 +219,8 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
     """
     from rich.console import Console
 
-    from verify.cli.verifying import refuse_loss
+    from verify.cli.verifying import check_folder
     from verify.executors.workers import using
-    from verify.files.writing import check_writable
     from verify.symbolic.grammar import QuestionError
 
     try:
@@ -239,15 +229,13 @@ def ask(question: str, out: Path | None, *, force: bool, workers: int | None, **
             from verify.engine.asking import ask as answer_to
 
             if out is not None:
-                if not force:
-                    refuse_loss(out / RUN.evidence, (NAME,), is_whole=False)
-                check_writable(out / RUN.evidence, out / RUN.page, out / RUN.sheet())
+                check_folder(out, (RUN.evidence, RUN.page, RUN.sheet()), (NAME,), force=force)
             # Only a terminal shows that work goes on.
             with Console(stderr=True).status("deriving and measuring"):
                 answer = answer_to(question, **options, workers=pool)
-            say(answer.text(width_of() or 80))
+            console.say(answer.text(console.width_of() or 80))
             if out is not None:
-                rendered(answer.record, out, pool)
+                console.rendered(answer.record, out, pool)
     except QuestionError as error:
         # The expression is printed below, with a mark at the place.
         click.echo(f"sdpa-verify: {error}", err=True)

@@ -10,19 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli.console import (
-    PATH,
-    claims_option,
-    junit_option,
-    log,
-    out_option,
-    rendered,
-    say,
-    settings_options,
-    tell,
-    together,
-    workers_option,
-)
+from verify.cli import console
+from verify.cli.console import PATH
 from verify.errors import ClaimError, OutputError, SourcesError
 from verify.files.names import EDITIONS, RUN
 
@@ -37,12 +26,12 @@ edition_option = click.option(
     help="Which PDF: report.pdf with at most 14 pages; report-brief.pdf, a hand-out of up to three; or "
     "report-full.pdf with all the evidence.",
 )
-run_options = together(
-    settings_options,
+run_options = console.together(
+    console.settings_options,
     click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
     click.option("--question", metavar="TEXT", help="The question that its first page answers."),
     click.option("--author", metavar="NAME", help="Author of the report."),
-    workers_option,
+    console.workers_option,
     click.option(
         "--cluster", metavar="HOST:PORT", help="Use the workers of the Dask cluster with this scheduler."
     ),
@@ -62,7 +51,7 @@ run_options = together(
         "for standard input, or introductions, the pack that ships with the tool. Without CLAIM, only the "
         "claims that they need are verified. An empty file means no statements.",
     ),
-    out_option("reports"),
+    console.out_option("reports"),
     click.option("--force", is_flag=True, help="Replace results in DIR even if they have other claims."),
 )
 """Which claims to verify and how well, the words of the report, and where to write."""
@@ -84,13 +73,13 @@ def report(out: Path, edition: str, **options: Any) -> int:
     with usable_caches(), using(options.pop("workers")) as workers:
         names = RUN.evidence, RUN.page, RUN.sheet(edition)
         record = _verified(out, names, workers, **options)
-        rendered(record, out, workers, edition)
+        console.rendered(record, out, workers, edition)
     return record.exit_status
 
 
 @click.command()
 @run_options
-@junit_option
+@console.junit_option
 @click.option(
     "--summary", type=PATH, metavar="FILE", help="Also write the outcome as Markdown, for a CI job's page."
 )
@@ -119,7 +108,7 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
     write_whole(results, record.to_json().encode())
     write_together({path: form(record) for path, form in forms.items()})
     for path in (results, *forms):
-        say(path)
+        console.say(path)
     return record.exit_status
 
 
@@ -136,15 +125,15 @@ def render(results: Path, out: Path | None, edition: str) -> int:
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    rendered(record, out or results.parent, edition=edition)
+    console.rendered(record, out or results.parent, edition=edition)
     return record.exit_status
 
 
 @click.command()
 @click.argument("results", type=PATH)
 @click.option("--claim", "names", multiple=True, metavar="ID", help="Run only this claim again. Repeatable.")
-@claims_option("The file of a claim of your own that is in RESULTS.")
-@workers_option
+@console.claims_option("The file of a claim of your own that is in RESULTS.")
+@console.workers_option
 def reproduce(
     results: Path, names: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None
 ) -> int:
@@ -161,11 +150,10 @@ def reproduce(
     record = load(results)
     with using(workers) as pool:
         from verify import api
-        from verify.cli.progress import following
 
-        with following() as callbacks:
+        with console.following() as callbacks:
             made = api.reproduce(record, names, own=claim_files, workers=pool, callbacks=callbacks)
-    tell(made)
+    console.tell(made)
     return made.exit_status
 
 
@@ -190,17 +178,14 @@ def _verified(
 
     begun = time.perf_counter()
     from verify import api
-    from verify.cli.progress import following, say_outcomes
     from verify.engine.catalogue import catalogue
-    from verify.files.writing import check_writable
 
     wanted: list[str | Path] = [*claims, *claim_files]
     own_sources = options["sources"] is not None
 
     def try_folder(names: tuple[str, ...]) -> None:
-        if not force:
-            refuse_loss(out / RUN.evidence, names, is_whole=not wanted and not own_sources)
-        check_writable(*(out / file for file in files))
+        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+        check_folder(out, files, names, is_whole=not wanted and not own_sources, force=force)
 
     if len(wanted) != 1 and cluster is None:
         # As copies of this process with all claims loaded, before there are other threads.
@@ -209,44 +194,44 @@ def _verified(
     imports = round(time.perf_counter() - begun, 3)
     with (
         connected(cluster) as executor,
-        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-        following(try_folder) as callbacks,
+        console.following(try_folder) as callbacks,
         # A cache that cannot be used is no reason to stop.
         warnings.catch_warnings(action="always", category=UserWarning),
     ):
-        warnings.showwarning = lambda message, *_, **__: log(str(message))
+        warnings.showwarning = lambda message, *_, **__: console.log(str(message))
         place = False if fresh else store or True
         record = api.run(
             wanted, workers=workers, store=place, executor=executor, callbacks=callbacks, **options
         )
-    say_outcomes(record, own_sources=own_sources)
+    console.say_outcomes(record, own_sources=own_sources)
     # A run does not know how long its libraries took, which `plan` wants of the reference.
     phases = {"imports": imports, **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
 
-def refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> None:
-    """Refuse to replace results of claims that are not ``wanted``.
+def check_folder(
+    out: Path, files: Sequence[str], wanted: tuple[str, ...], *, is_whole: bool = False, force: bool
+) -> None:
+    """Refuse a folder whose files cannot be written or, without ``force``, have results of other claims.
 
-    A run of the whole catalogue may do so, but for claims of the user's own.
+    A run of the whole catalogue may replace them, but for claims of the user's own.
 
     Raises:
-        OutputError: they would be lost.
+        OutputError: they would be lost, or cannot be written.
     """
     from verify.evidence import USER
     from verify.evidence.load import claims_in
+    from verify.files.writing import check_writable
 
-    lost = [
-        name
-        for name, chapter in claims_in(results).items()
-        if name not in wanted and (chapter == USER or not is_whole)
-    ]
+    known = {} if force else claims_in(out / RUN.evidence)
+    lost = [name for name, of in known.items() if name not in wanted and (of == USER or not is_whole)]
     if lost:
         which = lost[0] if len(lost) == 1 else f"{lost[0]} and {len(lost) - 1} more"
         raise OutputError(
-            f"{results}: has results of {which}, which this run leaves out; give another folder "
+            f"{out / RUN.evidence}: has results of {which}, which this run leaves out; give another folder "
             "with --out, or --force to replace them"
         )
+    check_writable(*(out / file for file in files))
 
 
 COMMANDS = (report, run, render, reproduce)
