@@ -98,7 +98,7 @@ def test_an_honest_output_is_far_within_its_bound_and_its_scale_is_measured(dtyp
     assert (scale.standard_error or 0) < (1e-7 if dtype is np.float32 else 1e-3)
     if dtype is np.float32:
         off = call(dtype, **declared, applied=1.01 * SCALE)
-        assert compare(Formula(off, SCALE)).is_off.mean() > 0.9
+        assert compare(Formula.of(off, SCALE)).is_off.mean() > 0.9
 
 
 def test_long_calls_are_judged_in_pieces() -> None:
@@ -120,7 +120,7 @@ def test_what_is_wrong_with_all_rows_a_little_is_named() -> None:
         assert ("rows are off" in formula.reason) == (output is weak)
     # All rows together tell half of that factor, which is too little to refute.
     barely = replace(low, output=(1.004 * attention(*wide, mask=seen)).astype(bfloat16))
-    rows = compare(Formula(barely, SCALE))
+    rows = compare(Formula.of(barely, SCALE))
     value, error = pool(rows, FACTOR, rows.is_good)
     assert value[0] > 8 * error[0]
 

@@ -18,11 +18,11 @@ import numpy as np
 from scipy import special
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.formula import LEVEL, SCALE
+from verify.auditing.formula import LEVEL
 from verify.auditing.layers import NEAR, LayerRun
 from verify.auditing.masks import intended_mask as mask_of
 from verify.auditing.record import load
-from verify.auditing.recording import ARRAYS, LARGEST, Array, Call, Intended, Layer, Recording
+from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording
 from verify.auditing.scales import ROUNDING, diagnose, scale_expression
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import (
@@ -234,74 +234,72 @@ def _mask(run: LayerRun) -> dict[str, Any]:
 def _scale(run: LayerRun, head: int) -> dict[str, Any]:
     """Judge the factor that calls were given, and the scale that a head's output implies."""
     applied, meant = max(run.given, key=lambda pair: abs(pair[0] / pair[1] - 1), default=(1.0, 1.0))
-    base, sums, origin = applied / meant, run.sums, run.intended.origin
-    step, half, error = (float(array[head]) for array in sums.scale)
-    ratio, compared, bad = base * float(run.ratio[head]), int(sums.compared[head]), int(sums.bad[head])
+    base, origin, compared, bad = (
+        applied / meant,
+        run.intended.origin,
+        run.sums.compared[head],
+        run.sums.bad[head],
+    )
+    step, half, error, beside, *_ = (float(array[head]) for array in run.sums.shared)
+    ratio = base * float(run.ratio[head])
     value, room = ratio * (1 + step), abs(ratio) * half
+    judged: dict[str, Any] = {"estimate": base if run.given else None, "badness": abs(base - 1)}
     # An interval that holds the intended scale, and 0 or twice as much beside, tells nothing.
     is_known = room < max(1.0, abs(value - 1)) and 2 * bad <= compared
-    if not is_known:
-        value, room = base, math.inf
-    judged: dict[str, Any] = {
-        "estimate": value if is_known or run.given else None,
-        "badness": abs(value - 1),
-    }
     if is_known:
-        judged |= {"interval": (value - room, value + room), "level": LEVEL}
+        judged |= {"estimate": value, "badness": abs(value - 1), "level": LEVEL}
+        judged["interval"] = value - room, value + room
         judged |= {"standard_error": abs(ratio) * error} if math.isfinite(error) else {}
-    # A wrong factor of the output looks like another scale: beside it, the scale has to be off as well.
-    off = min(abs(value - 1), abs(ratio * (1 + float(sums.beside(SCALE)[head])) - 1))
-    is_far = is_known and off > max(_TOLERANCE + room, 2 * room)
     is_off = bool(run.given) and abs(base - 1) > ROUNDING
-    if origin != "unknown" and (is_far or (is_off and abs(base - 1) > _BFLOAT16)):
+    # A wrong factor of the output looks like another scale: beside it, the scale has to be off as well.
+    off = min(abs(value - 1), abs(ratio * (1 + beside) - 1))
+    is_far = is_known and off > max(_TOLERANCE + room, 2 * room)
+    if origin == "unknown":
+        where = f" ({_plain(run.intended.where)})" if run.intended.where else ""
+        reason = f"cannot tell whether queries were scaled before the call; give --intended{where}"
+        return judged | {"judgement": Judgement.UNDECIDED, "reason": reason}
+    if is_far or (is_off and abs(base - 1) > _BFLOAT16):
         intended = run.intended_scale(run.keys)
         scale, wanted = (applied, meant) if is_off else (value * intended, intended)
-        uncertainty = 0.0 if is_off else max(room, run.unit * abs(value)) * abs(intended)
+        uncertainty = 0.0 if is_off else max(room, run.sums.unit * abs(value)) * abs(intended)
         cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
         if origin == "default" and uncertainty < abs(scale):
             fix += f"; if this is meant, say so with --intended {scale:.7g}"
         return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
+    if is_off:
+        return judged | {"judgement": Judgement.WARNED, "reason": "the factor given is rounded to bfloat16"}
     is_within = is_known and abs(value - 1) + room <= _TOLERANCE
-    judgement, reason = _unrefuted_scale(run, head, room, is_off=is_off, is_within=is_within)
-    if judgement is Judgement.CONFIRMED and origin == "default" and run.has_unit_lengths:
+    return judged | _unrefuted_scale(run, head, room if is_known else math.inf, is_within=is_within)
+
+
+def _unrefuted_scale(run: LayerRun, head: int, room: float, *, is_within: bool) -> dict[str, Any]:
+    """Judge a scale that is not refuted: is it confirmed, and if not by outputs, why?"""
+    compared = run.sums.compared[head]
+    if is_within or (run.given and not compared):
+        if run.intended.origin != "default" or not run.has_unit_lengths:
+            reason = "" if compared else "by the factor given; no output was compared"
+            return {"judgement": Judgement.CONFIRMED, "reason": reason}
         # Nobody said that this was meant, and such attention is all but even.
         reason = f"queries and keys have length 1: scores are cosines, which 1/√{run.d_k} makes hardly vary"
         fix = f"multiply cosines by about √{run.d_k}; if this is meant, give --intended"
-        return judged | {"judgement": Judgement.WARNED, "reason": reason, "fix": fix}
-    return judged | {"judgement": judgement, "reason": reason}
-
-
-def _unrefuted_scale(
-    run: LayerRun, head: int, room: float, *, is_off: bool, is_within: bool
-) -> tuple[Judgement, str]:
-    """Return the judgement of a scale that is not refuted, and why it is not confirmed by outputs."""
-    compared, bad = bool(run.sums.compared[head]), bool(run.sums.bad[head])
-    if run.intended.origin == "unknown":
-        where = f" ({_plain(run.intended.where)})" if run.intended.where else ""
-        reason = f"cannot tell whether queries were scaled before the call; give --intended{where}"
-        return Judgement.UNDECIDED, reason
-    if is_off:
-        return Judgement.WARNED, "the factor given is rounded to bfloat16"
-    if is_within or (run.given and not compared):
-        return Judgement.CONFIRMED, "" if compared else "by the factor given; no output was compared"
-    if bad or any(cause.does for cause in run.causes.get(head, ())[:1]):
-        return Judgement.REPORTED, "the output is not that of the formula"
+        return {"judgement": Judgement.WARNED, "reason": reason, "fix": fix}
+    if run.sums.bad[head] or any(cause.does for cause in run.causes.get(head, ())[:1]):
+        return {"judgement": Judgement.REPORTED, "reason": "the output is not that of the formula"}
     if compared:
         reason = "the output does not depend on the scale beyond rounding"
         if math.isfinite(room):
             reason = f"rounding leaves the scale uncertain by {room:.1%}; record more tokens"
-        return Judgement.UNDECIDED, f"cannot tell: {reason}"
+        return {"judgement": Judgement.UNDECIDED, "reason": f"cannot tell: {reason}"}
     # Of a program the scale itself was to be judged; arrays without an output are judged in part.
     judgement = Judgement.UNDECIDED if run.layer.backend else Judgement.REPORTED
-    return judgement, "; ".join(
-        ("no scale was given, and no output was compared", *map(_plain, run.layer.notes))
-    )
+    reasons = ["no scale was given, and no output was compared", *map(_plain, run.layer.notes)]
+    return {"judgement": judgement, "reason": "; ".join(reasons)}
 
 
 def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     """Judge the worst row of a head, and what its rows share."""
     sums, worst, bad = run.sums, float(run.sums.worst[head]), int(run.sums.bad[head])
-    factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight[head])
+    factor, hidden = (float(array[head]) for array in sums.shared[-2:])
     causes = [cause for cause in run.causes.get(head, ()) if cause.does]
     exact = [cause for cause in causes if not cause.is_coarse]
     judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "badness": worst}
@@ -326,21 +324,24 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
         fix = "leave the output as the weighted mean of the values"
     sequence, row = sums.place[head]
     off = f"{bad:,} of {sums.rows[head]:,} rows are off; the worst is row {row} of sequence {sequence}"
-    judged |= {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": off if bad else ""}
-    return judged
+    return judged | {
+        "judgement": Judgement.REFUTED,
+        "cause": cause,
+        "fix": fix,
+        "reason": off if bad else "",
+    }
 
 
 def _overflow(run: LayerRun) -> dict[str, Any]:
     """Judge how near products come to the largest number of the type, and what is not finite."""
-    limit = LARGEST.get(run.dtype, LARGEST["float64"])
-    largest = f"the largest product is {run.bound * limit:,.0f}"
+    largest, limit = f"the largest product is {run.bound * run.limit:,.0f}", f"{run.dtype}'s {run.limit:,.0f}"
     judged: dict[str, Any] = {"estimate": run.bound if math.isfinite(run.bound) else None}
     if run.broken:
         first = next(iter(run.broken))
         numbers = ", ".join(f"{count:,} of {name}" for name, count in run.broken.items())
         cause, fix = f"{first} hold NaN or infinities", f"look where {first} are computed"
         if run.bound >= 1:
-            cause, fix = f"{largest}, beyond {run.dtype}'s {limit:,.0f}", _WIDER
+            cause, fix = f"{largest}, beyond {limit}", _WIDER
         reason = f"NaN or infinite numbers: {numbers}"
         return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason}
     if run.bound <= NEAR:

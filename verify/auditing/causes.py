@@ -1,28 +1,27 @@
 """Likely mistakes by name: what a program may compute in place of what its call declares.
 
-`mistakes` yields those that can be made in a call, each seen in public code: what the program does, how to
-mend it, and what stands in place of the call's arrays or of the formula's parts.
+`mistakes` yields those that can be made in a call, each seen in public code: how to mend it, what the program
+does, and what stands in place of the formula's parts.
 """
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.auditing.formula import Band, Formula
+from verify.auditing.formula import Formula
 from verify.auditing.masks import described
 
 _MOST_OTHERS = 16  # other heads or sequences that are compared with a head or sequence
 _MOST_SCORES = 1 << 24  # scores of a call up to which they are all computed at once
 _LEAST_DROPOUT = 1.01  # factor of the weights that dropout leaves
-_PARTS = {field.name for field in fields(Formula)}
 
 Changes = Mapping[str, Any]
-"""What stands in place of fields of a `Formula` or its call: a value, or a function of a call's old array."""
+"""What stands in place of parts of a `Formula`: a value, or a function of the old array."""
 
 Mistakes = Iterator[tuple[str, str, Changes]]
 """Mistakes: how to mend each, what the program does, and what it computes with."""
@@ -38,14 +37,14 @@ _AXIS = "take the softmax over the last axis of the scores, the keys, once"
 _PLACE = "take keys and values of the same position, in their own places"
 _HEAD = "let every query head read the keys and values of its own group"
 _TRANSPOSE = "transpose, do not reshape"
-# Arrays of other heads or sequences: which, by their axis from the end.
+# Arrays of other heads or sequences: which, by their axis.
 _OTHERS = (
-    ("the mask is that of another sequence", _SHOW, -4, ("mask", "bias")),
-    ("the bias is that of head {other}", _ONCE, -3, ("bias",)),
-    ("keys and values are those of head {other}", _HEAD, -3, ("key", "value")),
-    ("values are those of head {other}", _HEAD, -3, ("value",)),
-    ("keys are those of head {other}", _HEAD, -3, ("key",)),
-    ("the output is that of head {other}", _HEAD, -3, ("output",)),
+    ("the mask is that of another sequence", _SHOW, 0, ("hidden", "bias")),
+    ("the bias is that of head {other}", _ONCE, 1, ("bias",)),
+    ("keys and values are those of head {other}", _HEAD, 1, ("key", "value")),
+    ("values are those of head {other}", _HEAD, 1, ("value",)),
+    ("keys are those of head {other}", _HEAD, 1, ("key",)),
+    ("the output is that of head {other}", _HEAD, 1, ("output",)),
 )
 
 
@@ -55,7 +54,8 @@ class Cause(NamedTuple):
     ``other`` is by how many places the head or sequence that is read lies before the call's own, a head of
     the keys where it is ``of_keys``. Where it ``moves_rows``, rows and heads of the output are not the
     recorded ones: it holds for all heads or none. Where it ``is_coarse``, it is the declared formula, to
-    fewer digits.
+    fewer digits. ``ratio`` is the scale over the declared one, and ``misfit`` how near the worst row comes to
+    what rounding may do.
     """
 
     does: str
@@ -65,27 +65,26 @@ class Cause(NamedTuple):
     of_keys: bool = False
     moves_rows: bool = False
     is_coarse: bool = False
+    ratio: Any = 1.0
+    misfit: float = 0.0
 
     def made_in(self, formula: Formula) -> Formula:
         """Return what is computed in place of the formula whose mistake this is."""
-        parts, of_call = dict[str, Any](), dict[str, Any]()
-        for name, change in self.changes.items():
-            if name in _PARTS:
-                parts[name] = change
-            else:
-                of_call[name] = change(getattr(formula.call, name)) if callable(change) else change
-        return replace(formula, call=replace(formula.call, **of_call), **parts)
+        parts = {
+            name: change(getattr(formula, name)) if callable(change) and name != "weigh" else change
+            for name, change in self.changes.items()
+        }
+        return replace(formula, **parts)
 
 
-def mistakes(formula: Formula, factor: float = 1.0) -> Iterator[Cause]:
+def mistakes(formula: Formula, factor: Any) -> Iterator[Cause]:
     """Yield the mistakes that can be made in a call with an output, the likeliest of each kind first.
 
-    Arrays of another head or sequence come last, and that the output is multiplied by ``factor``.
+    Arrays of another head or sequence come last, and that the output of heads is multiplied by a ``factor``.
     """
-    hidden, bias = formula.hidden_and_bias()
-    is_small = math.prod(formula.scores) <= _MOST_SCORES
+    is_small = math.prod(formula.shape) <= _MOST_SCORES
     for kind in (_of_masks, _of_hidden_keys, _of_scores, _of_softmax, _of_arrays):
-        for fix, does, changes in kind(formula, hidden, bias):
+        for fix, does, changes in kind(formula):
             if is_small or "needs_all" not in changes:
                 yield Cause(does, fix, changes)
     for word, moved in (("to [token, head]", _by_token), ("from [head, token]", _by_head)):
@@ -98,29 +97,33 @@ def mistakes(formula: Formula, factor: float = 1.0) -> Iterator[Cause]:
     for does, fix, axis, names in _OTHERS:
         for shift in range(1, _MOST_OTHERS):
             # What all heads or sequences share has length 1 there, so it cannot be taken from another.
-            arrays = [(name, getattr(formula.call, name)) for name in names]
-            own = [n for n, a in arrays if a is not None and a.ndim >= -axis and a.shape[axis] > shift]
+            arrays = [(name, getattr(formula, name)) for name in names]
+            own = [name for name, array in arrays if array is not None and array.shape[axis] > shift]
             changes = dict.fromkeys(own, partial(np.roll, shift=shift, axis=axis))
             if "output" in own:  # an output that was rolled forward is that of a head behind
                 yield Cause(does, fix, changes, -shift, moves_rows=True)
             elif own:
                 yield Cause(does, fix, changes, shift, of_keys=fix == _HEAD)
-    if factor != 1:
-        does = f"the output (or its values) is multiplied by {factor:.3g}"
-        yield Cause(does, "leave the output as the weighted mean of the values", {"factor": factor})
+    does = "the output (or its values) is multiplied by {factor:.3g}"
+    yield Cause(does, "leave the output as the weighted mean of the values", {"factor": factor})
 
 
-def _of_masks(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
+def _of_masks(formula: Formula) -> Mistakes:
     """Yield which masks programs apply in place of the declared one."""
-    call, (_, heads, queries, keys), unmasked = formula.call, formula.scores, _unmasked(bias)
-    if hidden is not None:
-        yield _SHOW, "the mask is not applied", unmasked
-        yield _SHOW, "the mask is inverted: True is where a key may be seen", unmasked | {"mask": hidden}
+    call, (_, heads, queries, keys) = formula.call, formula.shape
+
+    def hidden(**changes: Any) -> Changes:
+        return {"hidden": Formula.of(replace(call, **changes)).hidden}
+
+    if formula.hidden is not None:
+        yield _SHOW, "the mask is not applied", {"hidden": None}
+        inverted = "the mask is inverted: True is where a key may be seen"
+        yield _SHOW, inverted, {"hidden": np.logical_not}
     if call.mask is not None and call.mask.ndim > 1 and call.mask.shape[-1] == call.mask.shape[-2]:
-        yield _SHOW, "the mask is transposed", {"mask": np.matrix_transpose}
+        yield _SHOW, "the mask is transposed", hidden(mask=call.mask.mT)
     if call.mask is not None and call.causal:
-        yield _SHOW, "the mask is lost and only the causal mask applied", {"mask": None}
-        yield _SHOW, "the causal mask is lost and only the other applied", {"causal": False}
+        yield _SHOW, "the mask is lost and only the causal mask applied", hidden(mask=None)
+        yield _SHOW, "the causal mask is lost and only the other applied", hidden(causal=False)
     causal = {
         "the mask is causal, aligned at the first token (top left)": 0,
         "the mask is causal and off by one: query i sees key i + 1": 1,
@@ -132,9 +135,11 @@ def _of_masks(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
             "the mask is causal, from the last token, and sees one key more": behind + 1,
             "the mask is causal, from the last token, and sees one key less": behind - 1,
         }
+    # In place of the call's own causal mask, else of all masks.
+    others = hidden(causal=False)["hidden"] if call.causal else None
     for does, last in causal.items():
-        # In place of the call's own causal mask, else of all masks.
-        yield _SHOW, does, ({"causal": False} if call.causal else unmasked) | {"band": Band(last=last)}
+        band = ~np.tri(queries, keys, last, dtype=bool)[None, None]
+        yield _SHOW, does, {"hidden": band if others is None else band | others}
     for block in (8, 16, 32, 64, 128, 256):
         if call.sink is None and keys % block:
             # Padded keys of zeros add e⁰ each to the sum, and their values nothing.
@@ -142,40 +147,40 @@ def _of_masks(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
             yield _SHOW, f"padding is attended to, zeros up to a multiple of {block}", {"sink": padded}
 
 
-def _of_hidden_keys(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
+def _of_hidden_keys(formula: Formula) -> Mistakes:
     """Yield how programs hide keys too little, and which keys they miss."""
-    (_, _, queries, keys), unmasked = formula.scores, _unmasked(bias)
+    call, hidden, (_, _, queries, keys) = formula.call, formula.hidden, formula.shape
 
-    def numbers(given: Any) -> Any:
-        return np.asarray(formula.call.mask) + (
-            0.0 if given is None else np.asarray(given).astype(np.float64)
-        )
+    def weak(bias: Any, size: int) -> Any:
+        return np.where(hidden, -float(size), 0.0) + (0.0 if bias is None else bias)
 
-    def weak(_given: Any, *, size: int) -> Any:
-        return np.where(hidden, -size, 0.0) + (0.0 if bias is None else bias)
-
-    if formula.call.mask is not None:
-        yield _HIDE, "the mask is added as the numbers 0 and 1", {"mask": None, "bias": numbers}
+    if call.mask is not None:
+        rest = Formula.of(replace(call, mask=None))
+        numbers = call.mask + (np.zeros((1,) * 4) if rest.bias is None else rest.bias)
+        added = {"hidden": rest.hidden, "bias": numbers}
+        yield _HIDE, "the mask is added as the numbers 0 and 1", added
     for size in (1, 2, 5, 8, 10, 15, 20, 50, 100, 1000, 10_000) if hidden is not None else ():
         does = f"the mask is weak: it adds {-size} to the scores of hidden keys"
-        yield _HIDE, does, unmasked | {"bias": partial(weak, size=size)}
-    kind, _, width = ("", "", "") if hidden is None else described(formula.call).partition("=")
+        yield _HIDE, does, {"hidden": None, "bias": partial(weak, size=size)}
+    kind, _, width = ("", "", "") if hidden is None else described(formula).partition("=")
     if kind == "window":
-        last = keys - queries
-        first = last - int(width) + 1
-        yield _WINDOW, "the window is one key too short", unmasked | {"band": Band(first + 1, last)}
-        yield _WINDOW, "the window is one key too long", unmasked | {"band": Band(first - 1, last)}
-        ahead = Band(first, 2 * last - first)
-        yield _WINDOW, "the window looks ahead as far as behind", unmasked | {"band": ahead}
+        ahead = np.arange(keys) - np.arange(queries)[:, None] + queries - keys
+        for does, most, last in (
+            ("is one key too short", int(width) - 1, 0),
+            ("is one key too long", int(width) + 1, 0),
+            ("looks ahead as far as behind", int(width), int(width) - 1),
+        ):
+            band = (ahead > last) | (ahead <= -most)
+            yield _WINDOW, f"the window {does}", {"hidden": band[None, None]}
     for end, key in (("last", keys - 1), ("first", 0)) if keys > 1 else ():
-        seen = (True if hidden is None else ~hidden) & (np.arange(keys) != key)
-        yield _EVERY, f"the {end} key is missing", unmasked | {"mask": seen}
+        missing = (np.arange(keys) == key)[None, None, None]
+        hides = {"hidden": missing if hidden is None else hidden | missing}
+        yield _EVERY, f"the {end} key is missing", hides
 
 
-def _of_scores(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
+def _of_scores(formula: Formula) -> Mistakes:
     """Yield what programs do to a bias, to a soft-cap, to sinks, and in which order."""
-    call, cap, scale = formula.call, formula.call.softcap, float(np.ravel(formula.scale)[0])
-    masked: dict[str, Any] = {"mask": True if hidden is None else ~hidden, "causal": False, "band": Band()}
+    bias, cap, sink, scale = formula.bias, formula.softcap, formula.sink, float(np.ravel(formula.scale)[0])
 
     def bias_last(scores: Any, hidden: Any) -> Any:
         return softmax(scores, hidden) + bias
@@ -187,13 +192,13 @@ def _of_scores(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
         return softmax(cap * np.tanh(_hide(scores, hidden, -np.inf) / cap))
 
     if bias is not None:
-        yield _ONCE, "the bias is lost", masked | {"bias": None}
-        yield _ONCE, "the bias has the wrong sign", masked | {"bias": -bias}
-        yield _ONCE, "the bias is added twice", masked | {"bias": 2 * bias}
-        yield _ORDER, "the bias (or mask) is multiplied by the scale", masked | {"bias": scale * bias}
+        yield _ONCE, "the bias is lost", {"bias": None}
+        yield _ONCE, "the bias has the wrong sign", {"bias": np.negative}
+        yield _ONCE, "the bias is added twice", {"bias": 2 * bias}
+        yield _ORDER, "the bias (or mask) is multiplied by the scale", {"bias": scale * bias}
         late = {"bias": None, "weigh": bias_last, "needs_all": True}
-        yield _ORDER, "the bias is added after the softmax", masked | late
-    if hidden is not None:
+        yield _ORDER, "the bias is added after the softmax", late
+    if formula.hidden is not None:
         does = "the mask is applied after the softmax, and weights are not normalised again"
         yield _ORDER, does, {"weigh": mask_last}
     if cap is not None:
@@ -204,17 +209,16 @@ def _of_scores(formula: Formula, hidden: Any, bias: Any) -> Mistakes:
     for size in (20, 30, 50) if cap is None else ():
         yield _ORDER, f"a soft-cap of {size} is applied that the call does not declare", {"softcap": size}
     yield _ORDER, "the scale is applied after the softmax", {"scale": 1.0, "factor": scale}
-    none = {"sink": np.zeros(formula.scores[1])}
-    if call.sink is None:
+    none = {"sink": np.zeros(formula.shape[1])}
+    if sink is None:
         yield _SINK, "a sink of 0 is in the softmax (a further 1 in its denominator)", none
     else:
         yield _SINK, "the sink is lost", {"sink": None}
         yield _SINK, "the sink is 0 whatever it should be", none
-        scaled = formula.scale * np.asarray(call.sink).astype(np.float64)
-        yield _SINK, "the sink is multiplied by the scale", {"sink": scaled}
+        yield _SINK, "the sink is multiplied by the scale", {"sink": formula.scale * sink.astype(float)}
 
 
-def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Mistakes:
+def _of_softmax(formula: Formula) -> Mistakes:
     """Yield what programs do in place of a softmax over the keys."""
 
     def twice(scores: Any, hidden: Any) -> Any:
@@ -222,36 +226,36 @@ def _of_softmax(formula: Formula, _hidden: Any, _bias: Any) -> Mistakes:
         return softmax(softmax(scores, hidden), hidden)
 
     for axis, name in ((2, "queries"), (1, "heads"), (0, "sequences")):
-        if formula.scores[axis] > 1:
+        if formula.shape[axis] > 1:
             # A low finite number in place of −∞ keeps hidden scores from spoiling a whole column.
             weigh = partial(softmax, axis=axis, number=-1e30)
             does = f"the softmax is over the {name}, not the keys"
             yield _AXIS, does, {"weigh": weigh, "needs_all": True}
     yield _AXIS, "the softmax is applied twice", {"weigh": twice}
     yield _AXIS, "there is no softmax", {"weigh": partial(_hide, number=0.0)}
-    call = formula.call
-    value, output = (np.nan_to_num(np.asarray(array).astype(float)) for array in (call.value, call.output))
+    value, output = (np.nan_to_num(array.astype(float)) for array in (formula.value, formula.output))
 
     def dropped(scores: Any, hidden: Any) -> Any:
         weights = softmax(scores, hidden)
-        actual = output @ np.linalg.pinv(np.repeat(value, formula.scores[1] // value.shape[1], axis=1))
+        actual = output @ np.linalg.pinv(np.repeat(value, formula.shape[1] // value.shape[1], axis=1))
         left = actual > weights / 2
         shares = actual[left & (weights > 0)] / weights[left & (weights > 0)]
         common = float(np.median(shares)) if shares.size else 1.0
         return weights * left * common if common > _LEAST_DROPOUT and not left.all() else weights
 
     # No more keys than components of a value: the output then determines the weights, as a linear system.
-    if formula.scores[3] <= value.shape[3]:
+    if formula.shape[3] <= value.shape[3]:
         does = "dropout is on: weights are 0, and the others larger by a common factor"
         yield "call model.eval()", does, {"weigh": dropped, "needs_all": True}
 
 
-def _of_arrays(formula: Formula, hidden: Any, _bias: Any) -> Mistakes:
+def _of_arrays(formula: Formula) -> Mistakes:
     """Yield where programs take the wrong queries, keys and values."""
-    call, (_, heads, _, keys), key_heads = formula.call, formula.scores, int(formula.call.key.shape[1])
+    query, key, value, (_, heads, _, keys) = formula.query, formula.key, formula.value, formula.shape
 
     def times_log(query: Any) -> Any:
-        counts = keys - np.broadcast_to(False if hidden is None else hidden, formula.scores).sum(axis=-1)
+        hidden = False if formula.hidden is None else formula.hidden
+        counts = keys - np.broadcast_to(hidden, formula.shape).sum(axis=-1)
         return query.astype(float) * np.log(np.maximum(counts, 1))[..., None]
 
     if keys > 1:
@@ -262,18 +266,18 @@ def _of_arrays(formula: Formula, hidden: Any, _bias: Any) -> Mistakes:
     for name, word in (("key", "keys"), ("value", "values")):
         yield _PLACE, f"{word} are those of the token before", {name: partial(np.roll, shift=1, axis=2)}
         yield _PLACE, f"{word} are those of the token after", {name: partial(np.roll, shift=-1, axis=2)}
-    if call.value is not None and call.key.shape == call.value.shape:
-        yield _PLACE, "keys are used as values", {"value": call.key}
-        yield _PLACE, "values are used as keys", {"key": call.value}
-        yield _PLACE, "keys and values are exchanged", {"key": call.value, "value": call.key}
-    if call.query.shape == call.key.shape:
-        yield _PLACE, "queries and keys are exchanged", {"query": call.key, "key": call.query}
-    unit, longer = {"query": _unit, "key": _unit}, formula.scale * call.query.shape[-1]
+    if key.shape == value.shape:
+        yield _PLACE, "keys are used as values", {"value": key}
+        yield _PLACE, "values are used as keys", {"key": value}
+        yield _PLACE, "keys and values are exchanged", {"key": value, "value": key}
+    if query.shape == key.shape:
+        yield _PLACE, "queries and keys are exchanged", {"query": key, "key": query}
+    unit, longer = {"query": _unit, "key": _unit}, formula.scale * query.shape[-1]
     fix, does = "record them after they are normalised", "queries and keys are normalised first"
     yield fix, does, unit
     yield fix, f"{does}, to the length √d", unit | {"scale": longer}
-    if 1 < key_heads < heads:
-        tiled = dict.fromkeys(("key", "value"), lambda array: array[:, np.arange(heads) % key_heads])
+    if 1 < key.shape[1] < heads:
+        tiled = dict.fromkeys(("key", "value"), lambda array: array[:, np.arange(heads) % array.shape[1]])
         fix = "repeat each key head in a row, as torch.repeat_interleave does"
         yield fix, "grouped heads are tiled: query head i reads key head i mod h_k", tiled
 
@@ -288,11 +292,6 @@ def softmax(scores: Any, hidden: Any = None, axis: int = -1, number: float = -np
 
 def _hide(scores: Any, hidden: Any, number: float) -> Any:
     return scores if hidden is None else np.where(hidden, number, scores)
-
-
-def _unmasked(bias: Any) -> dict[str, Any]:
-    """Return the changes after which nothing is hidden but by a band or mask that is given beside them."""
-    return {"mask": None, "bias": bias, "causal": False, "band": Band()}
 
 
 def _reshaped(array: Any) -> Any:

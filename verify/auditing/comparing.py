@@ -260,8 +260,8 @@ def _mask_parts(a: Call, b: Call, number: int, unit: float) -> tuple[Flags, Flag
 
     That is which keys one call sees and the other does not, and what is added to scores that both see.
     """
-    sequences, _, queries, keys = whole = Formula(a, 1.0).scores
-    both = [Formula(call, 1.0).hidden_and_bias() for call in (a, b)]
+    sequences, _, queries, keys = whole = Formula.of(a).shape
+    both = [(f.hidden, f.bias) for f in map(Formula.of, (a, b))]
     # Masks are broadcast to the scores: all is computed in as few numbers as they have.
     shown = [np.array(True, ndmin=4) if hidden is None else ~hidden for hidden, _ in both]
     used_keys: Flags = np.broadcast_to((shown[0] | shown[1]).any(axis=(1, 2)), (sequences, keys))

@@ -7,21 +7,19 @@ output from the formula, what rounding may do to that row, and three directions 
 together with all others: another scale, another factor of the output, weight on hidden keys. `pool` gives the
 multiple of a direction that fits best with its standard error, and `HeadSums` adds up all calls of a layer.
 
-    rows = compare(Formula(in_memory(call), scale=0.125))
+    rows = compare(Formula.of(in_memory(call), scale=0.125))
     rows.is_off                        which rows are off by more than rounding, [sequence, head, row]
     pool(rows, SCALE, rows.is_good)    by head: (ĉ − c)/c and its standard error
 
-A `Formula` is a call with what is computed of it. `dataclasses.replace` makes another: other arrays, mask
-(``band``), scale, soft-cap or sink, or where that is not enough another softmax (``weigh``).
+`dataclasses.replace` makes another formula of the same call: other arrays, mask, scale, soft-cap or sink, or
+where that is not enough another softmax (``weigh``).
 """
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -29,9 +27,6 @@ import numpy as np
 from scipy.special import entr
 
 from verify.auditing.recording import GRAINS, Call, Flags, Floats, declared_dtypes, unit_of
-
-Cuts = tuple[slice, slice, slice]  # of sequences, heads, rows
-_ALL = (slice(None),) * 3
 
 SCALE, FACTOR, HIDDEN = range(3)
 """Directions: the scale, relative; a factor of the output, relative; the weight of hidden keys."""
@@ -56,69 +51,63 @@ _ROUNDINGS = 4.0  # up to which rows are alike
 _ANY_SIZE = np.errstate(all="ignore")  # what is tried may be of any size
 
 
-class Band(NamedTuple):
-    """The keys that a query sees by its place: query i sees key j where ``first`` ≤ j − i ≤ ``last``."""
-
-    first: float = -math.inf
-    last: float = math.inf
-
-
 @dataclass(frozen=True)
 class Formula:
-    """What is computed of a call, whose arrays are NumPy's.
+    """What a call computes, and its output; arrays are NumPy's, [sequence, head, token, d].
 
-    ``scale`` is a number, or a number for each head. ``band`` hides keys beside the call's own mask and
-    bias; None stands for what the call says as ``causal``. ``factor`` multiplies the output. ``weigh`` takes
-    scores with bias, [sequence, head, row, key], and which keys are hidden, and returns weights; where it
-    ``needs_all`` it is given those of the whole call at once. ``unit`` is the relative error of one rounding,
-    None for that of the coarsest type that the call declares.
+    ``scale`` and ``factor``, which multiplies the output, are a number, or a number for each head. Keys are
+    ``hidden`` from queries, and ``bias`` is added to scaled scores, both broadcast to [sequence, head, query,
+    key], None where there is nothing. ``weigh`` takes scores with bias, [sequence, head, row, key], and which
+    keys are hidden, and returns weights; where it ``needs_all`` it is given those of the whole call at once.
+    ``unit`` is the relative error of one rounding in the coarsest type that the ``call`` declares.
     """
 
     call: Call
+    query: Any
+    key: Any
+    value: Any
+    output: Any
     scale: Any
-    band: Band | None = None
-    factor: float = 1.0
+    hidden: Any
+    bias: Any
+    softcap: float | None
+    sink: Any
+    unit: float
+    factor: Any = 1.0
     weigh: Callable[[Floats, Any], Floats] | None = None
     needs_all: bool = False
-    unit: float | None = None
+
+    @classmethod
+    def of(cls, call: Call, scale: Any = 1.0) -> Formula:
+        """Return the formula that a call declares, whose arrays are NumPy's, at a scale."""
+
+        def with_four_axes(array: Any) -> Any:
+            return array.reshape((1,) * (4 - array.ndim) + array.shape)
+
+        queries, keys = call.query.shape[2], call.key.shape[2]
+        # A number that no score outweighs hides a key, whether it is called mask or bias.
+        bias = None if call.bias is None else with_four_axes(call.bias).astype(np.float32)
+        hiding = [] if bias is None else [bias <= _HIDING]
+        hiding += [] if call.mask is None else [~with_four_axes(call.mask)]
+        hiding += [~np.tri(queries, keys, dtype=bool)[None, None]] if call.causal else []
+        if bias is not None:
+            bias = np.where(hiding[0], 0, with_four_axes(call.bias).astype(np.float64))
+        hidden: Any = np.zeros((1, 1, 1, 1), dtype=bool)
+        for array in hiding:
+            hidden = hidden | array
+        return cls(
+            *(call, call.query, call.key, call.value, call.output, scale),
+            hidden=hidden if hidden.any() else None,
+            bias=bias if bias is not None and bias.any() else None,
+            softcap=call.softcap,
+            sink=call.sink,
+            unit=unit_of(call),
+        )
 
     @property
-    def scores(self) -> tuple[int, int, int, int]:
+    def shape(self) -> tuple[int, int, int, int]:
         """The shape of the scores, [sequence, head, query, key]."""
-        sequences, heads, queries, _ = map(int, self.call.query.shape)
-        return sequences, heads, queries, int(self.call.key.shape[2])
-
-    @property
-    def shown(self) -> Band:
-        """The band that hides keys."""
-        return self.band or (Band(last=0) if self.call.causal else Band())
-
-    def hidden_and_bias(self, cuts: Cuts = _ALL, keys: int | None = None) -> tuple[Any, Any]:
-        """Return which of the first ``keys`` keys are hidden from rows, and what is added to scores.
-
-        Both are broadcast to [sequence, head, row, key], and None where there is nothing.
-        """
-        call, band, bias, hiding = self.call, self.shown, None, list[Any]()
-
-        def part(array: Any) -> Any:
-            # Axes of length 1 stay: they are shared by all.
-            whole = np.asarray(array)
-            whole = whole.reshape((1,) * (4 - whole.ndim) + whole.shape)
-            own = zip((*cuts, slice(keys)), whole.shape, strict=True)
-            return whole[tuple(cut if length > 1 else slice(None) for cut, length in own)]
-
-        if call.bias is not None:
-            bias = part(call.bias).astype(np.float64)
-            hiding.append(bias <= _HIDING)
-            bias = np.where(hiding[0], 0.0, bias)
-            bias = bias if bias.any() else None
-        if call.mask is not None:
-            hiding.append(~part(call.mask).astype(bool))
-        if band != Band():
-            ahead = np.arange(self.scores[3])[:keys] - np.arange(self.scores[2])[cuts[2], None]
-            hiding.append(((ahead < band.first) | (ahead > band.last))[None, None])
-        hiding = [array for array in hiding if array.any()]
-        return (reduce(operator.or_, hiding) if hiding else None), bias
+        return (*self.query.shape[:3], self.key.shape[2])
 
 
 class Rows(NamedTuple):
@@ -187,11 +176,11 @@ def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slic
 
     Without values or an output only scores and weights are known: ``is_compared`` is False.
     """
-    count, heads, queries, keys = formula.scores
-    (first, end, _), (start, stop, _) = sequences.indices(count), rows.indices(queries)
+    count, heads, queries, keys = formula.shape
     if formula.needs_all:
-        whole: Any = _Piece(formula, (slice(0, count), slice(0, heads), slice(0, queries))).rows()
+        whole: Any = _Piece(formula, slice(0, count), slice(0, heads), slice(0, queries)).rows()
         return Rows(*(array[sequences, :, rows] for array in whole))
+    (first, end, _), (start, stop, _) = sequences.indices(count), rows.indices(queries)
     # A piece has all heads where a sequence is small, else a single head.
     together = heads if heads * (stop - start) * keys <= _PIECE else 1
     strip = min(stop - start, max(1, _PIECE // (together * keys)))
@@ -200,7 +189,7 @@ def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slic
     for s, h, r in product(range(first, end, many), range(0, heads, together), range(start, stop, strip)):
         cuts = slice(s, min(s + many, end)), slice(h, h + together), slice(r, min(r + strip, stop))
         place = slice(s - first, cuts[0].stop - first), cuts[1], slice(r - start, cuts[2].stop - start)
-        for name, array in _Piece(formula, cuts).rows()._asdict().items():
+        for name, array in _Piece(formula, *cuts).rows()._asdict().items():
             if name not in made:
                 made[name] = np.empty((end - first, heads, stop - start, *array.shape[3:]), array.dtype)
             made[name][place] = array
@@ -217,6 +206,14 @@ def _finite(array: Any, group: int = 1) -> tuple[Floats, Flags]:
     return (np.repeat(wide, group, axis=1), np.repeat(good, group, axis=1)) if group > 1 else (wide, good)
 
 
+def _cut(array: Any, *cuts: slice) -> Any:
+    """Return a part of an array that is broadcast: axes of length 1 are shared by all."""
+    if array is None:
+        return None
+    pairs = zip(cuts, array.shape, strict=False)
+    return array[tuple(cut if size > 1 else slice(None) for cut, size in pairs)]
+
+
 class _Piece:
     """Attention on a piece of a call: scores S = c·QKᵀ + B, weights P = softmax(S), output O = P V.
 
@@ -225,31 +222,33 @@ class _Piece:
     ``key_square`` Σ p |k|², ``size`` |O|², ``spread`` √(Σ p |v − O|²).
     """
 
-    def __init__(self, formula: Formula, cuts: Cuts) -> None:
-        call, (s, h, r), (_, heads, _, keys) = formula.call, cuts, formula.scores
-        self.formula, self.cuts, last = formula, cuts, formula.shown.last
-        self.unit = unit_of(call) if formula.unit is None else formula.unit
-        if math.isfinite(last) and formula.weigh is None:
-            # No row sees a key beyond the band of the piece's last row; in causal calls that halves the work.
-            keys = max(1, min(keys, r.stop + int(last)))
-        group = heads // int(call.key.shape[1])
+    def __init__(self, formula: Formula, s: slice, h: slice, r: slice) -> None:
+        _, heads, queries, keys = formula.shape
+        self.formula, self.cuts, self.unit = formula, (s, h, r), formula.unit
+        self.hidden = hidden = _cut(formula.hidden, s, h, r)
+        if hidden is not None and r.stop < queries and hidden.shape[3] == keys and formula.weigh is None:
+            # Keys that only later rows see are left out: in causal calls that halves the work.
+            keys = int(np.flatnonzero(~hidden.all(axis=(0, 1, 2))).max(initial=0)) + 1
+            self.hidden = hidden[..., :keys]
+        group = heads // formula.key.shape[1]
         shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
-        self.query, self.finite = _finite(call.query[s, h, r])
-        self.key, good_keys = _finite(call.key[s, shared, :keys], repeat)
-        self.value, good_values = self.key, good_keys
-        if call.value is not None:
-            self.value, good_values = _finite(call.value[s, shared, :keys], repeat)
+        self.query, self.finite = _finite(formula.query[s, h, r])
+        self.key, good = _finite(formula.key[s, shared, :keys], repeat)
+        self.value = self.key
+        if formula.value is not None:
+            self.value, good_values = _finite(formula.value[s, shared, :keys], repeat)
+            good = good & good_values
         self.scale = np.broadcast_to(np.asarray(formula.scale, dtype=np.float64), heads)[h, None, None]
         scores = self.rise = (self.scale * self.query) @ self.key.mT
-        if call.softcap is not None:
-            bent = np.tanh(scores / call.softcap)
-            self.rise, scores = scores * (1 - bent**2), call.softcap * bent
-        self.hidden, bias = formula.hidden_and_bias(cuts, keys)
+        if formula.softcap is not None:
+            bent = np.tanh(scores / formula.softcap)
+            self.rise, scores = scores * (1 - bent**2), formula.softcap * bent
+        bias = _cut(formula.bias, s, h, r, slice(keys))
         self.scores = scores if bias is None else scores + bias
         self.count = np.full(scores.shape[:-1], keys)
         if self.hidden is not None:
             self.count -= np.broadcast_to(self.hidden, scores.shape).sum(axis=-1)
-        if not (good := good_keys & good_values).all():
+        if not good.all():
             good = np.broadcast_to(good[:, :, None], scores.shape)
             self.finite = self.finite & self.seen(good, instead=True).all(axis=-1)
         # The variance by its moments: scores that are seen, others as 0.
@@ -258,11 +257,15 @@ class _Piece:
         self.variance = np.maximum(variance / np.maximum(self.count - 1, 1), 0.0)
         self._attend()
 
+    def seen(self, array: Any, instead: float = 0.0) -> Any:
+        """Return an array over keys with a number for those that are hidden."""
+        return array if self.hidden is None else np.where(self.hidden, instead, array)
+
     def _attend(self) -> None:
         """Take the softmax over keys and sinks, and its weighted means."""
-        call, weigh, sink = self.formula.call, self.formula.weigh, np.array([[-math.inf]])
-        if call.sink is not None and weigh is None:
-            sink = np.asarray(call.sink).astype(np.float64).reshape(-1)[self.cuts[1], None]
+        weigh, sink = self.formula.weigh, np.array([[-math.inf]])
+        if self.formula.sink is not None and weigh is None:
+            sink = np.asarray(self.formula.sink).astype(np.float64).reshape(-1)[self.cuts[1], None]
         # The largest score is taken from all, so that no exponential overflows.
         self.top = np.maximum(self.highest, sink)
         self.logits = np.minimum(self.scores - self.top[..., None], _FAR_ABOVE)
@@ -287,10 +290,6 @@ class _Piece:
             self.spread = (np.abs(weights) @ np.sqrt(self.values_squared)[..., None])[..., 0]
             self.mean_square, self.score = self.spread**2, np.abs(self.seen(self.scores)).max(axis=-1)
             self.key_square = keys_squared.max(axis=-1)[..., None]
-
-    def seen(self, array: Any, instead: float = 0.0) -> Any:
-        """Return an array over keys with a number for those that are hidden."""
-        return array if self.hidden is None else np.where(self.hidden, instead, array)
 
     def bound(self) -> Floats:
         """Return what rounding may do to rows of the output.
@@ -342,13 +341,14 @@ class _Piece:
 
     def rows(self) -> Rows:
         """Return what the rows are like, beside those of the recorded output."""
-        call, directions, factor = self.formula.call, self.directions(), self.formula.factor
+        formula, directions = self.formula, self.directions()
+        factor = np.broadcast_to(formula.factor, formula.shape[1])[self.cuts[1], None]
         recorded, written = np.zeros_like(self.output), np.zeros(self.count.shape, dtype=bool)
         # Rows without an output count as not compared, whatever their scores are.
-        has_output = call.value is not None and call.output is not None
+        has_output = formula.value is not None and formula.output is not None
         if has_output:
-            recorded, written = _finite(np.asarray(call.output)[self.cuts])
-        error = recorded - factor * self.output
+            recorded, written = _finite(np.asarray(formula.output)[self.cuts])
+        error = recorded - factor[..., None] * self.output
         along, length = np.zeros((2, *self.count.shape, 3))
         for number, direction in enumerate(directions):
             along[..., number] = factor * np.vecdot(direction, error)
@@ -384,94 +384,91 @@ def _summed(array: Floats) -> Floats:
     return sums
 
 
+class Shared(NamedTuple):
+    """What the rows of each head share.
+
+    ``step`` is by how much ĉ is off, relative, ``half`` half of its interval, which is four standard errors,
+    or what rounding at its worst may do where that is less, and ``error`` the standard error; ``beside`` is
+    the step in a fit with a factor. ``factor`` is the relative factor that outputs are off by, ``hidden`` the
+    weight of hidden keys over that of visible keys, both 0 where rounding may do that.
+    """
+
+    step: Floats
+    half: Floats
+    error: Floats
+    beside: Floats
+    factor: Floats
+    hidden: Floats
+
+
 class HeadSums:
     """Sums over the rows of each head, call by call.
 
     ``rows`` were seen, ``compared`` of them, ``bad`` are off. The ``worst`` row over its bound has a
-    ``place``, [head, (sequence, row)]. ``sums`` are the moments of rows that are not off. ``shared`` are
-    what rounding may make of Σd·e of the scale at its worst, the same on average, and the product of the
-    scale's and the factor's direction.
+    ``place``, [head, (sequence, row)]. ``unit`` is the largest unit of rounding.
     """
 
     def __init__(self, heads: int) -> None:
         self.rows, self.compared, self.bad = np.zeros((3, heads), dtype=int)
-        self.worst, self.place = np.zeros(heads), np.zeros((heads, 2), dtype=int)
-        self.sums, self.alike = np.zeros((5, heads, 3)), np.ones(heads)
-        self.shared = np.zeros((3, heads))
+        self.worst, self.place, self.unit = np.zeros(heads), np.zeros((heads, 2), dtype=int), 0.0
+        self._moments, self._limits, self._alike = (
+            np.zeros((5, heads, 3)),
+            np.zeros((3, heads)),
+            np.ones(heads),
+        )
 
     @_ANY_SIZE
-    def add(self, rows: Rows, places: Any, unit: float | None = None) -> None:
+    def add(self, rows: Rows, places: Any, unit: float, *, find_alike: bool = False) -> None:
         """Add a call whose sequences have the numbers ``places`` among the layer's.
 
-        With a ``unit`` of rounding, rows that are alike up to some roundings are counted: they share errors.
+        Where asked, rows that are alike up to some roundings are counted: they share errors.
         """
-        off, good = rows.is_off, rows.is_good
-        sequences, heads, count = off.shape
+        sequences, heads, count = rows.ratio.shape
+        self.unit = max(self.unit, unit)
         self.rows += sequences * count
         self.compared += rows.is_compared.sum(axis=(0, 2))
-        self.bad += off.sum(axis=(0, 2))
+        self.bad += rows.is_off.sum(axis=(0, 2))
         ratio = rows.ratio.swapaxes(0, 1).reshape(heads, -1)
         at, most = ratio.argmax(axis=1), ratio.max(axis=1)
         place = np.stack([places[at // count], at % count], axis=1)
         self.place = np.where((most > self.worst)[:, None], place, self.place)
         self.worst = np.maximum(most, self.worst)
-        # What is shared is summed over good rows alone: a single wild row would decide for all.
-        self.sums += _moments(rows, good)
+        # Over good rows alone: a single wild row would decide for all.
+        self._moments += _moments(rows, rows.is_good)
         size = np.sqrt(rows.length[..., SCALE])
-        of_rows = np.stack([size * rows.bound, size * rows.drift, rows.cross])
-        self.shared += of_rows.sum(axis=(1, 3), where=good)
-        if unit is None:
-            return
-        # How many rows agree in these numbers up to some roundings.
-        numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
-        steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
-        cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
-        counts = [np.unique(cells[:, head], axis=1, return_counts=True)[1] for head in range(heads)]
-        # To the next power of 2, on the safe side.
-        self.alike = np.maximum(self.alike, 2.0 ** np.ceil(np.log2([most.max() for most in counts])))
+        limits = np.stack([size * rows.bound, size * rows.drift, rows.cross])
+        self._limits += limits.sum(axis=(1, 3), where=rows.is_good)
+        if find_alike:
+            # How many rows agree in these numbers up to some roundings, to the next power of 2.
+            numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
+            steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
+            cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
+            most = [np.unique(cells[:, head], axis=1, return_counts=True)[1].max() for head in range(heads)]
+            self._alike = np.maximum(self._alike, 2.0 ** np.ceil(np.log2(most)))
 
     @property
-    def scale(self) -> tuple[Floats, Floats, Floats]:
-        """By how much ĉ is off, relative, half of its interval, and its standard error.
-
-        The half-width is what rounding at its worst may do, where that is less than four standard errors.
-        """
-        (value, error), length = self._pooled(SCALE), self.sums[1, :, SCALE]
-        with np.errstate(all="ignore"):
-            worst, drift = np.where(length > 0, self.shared[:2] / length, [[math.inf], [0.0]])
-        return value, np.minimum(4 * error + drift, worst), error
-
     @_ANY_SIZE
-    def beside(self, direction: int) -> Floats:
-        """Return the multiple of the scale's or the factor's direction in a fit of both."""
-        other, cross = FACTOR if direction == SCALE else SCALE, self.shared[2]
-        along, length = self.sums[:2]
-        size = np.where(length[:, other] > 0, length[:, other], 1.0)
-        # What the other direction explains is taken from each side.
-        left = length[:, direction] - cross**2 / size
-        own = along[:, direction] - along[:, other] * cross / size
-        alone, _ = self._pooled(direction)
-        return np.where(left > 1e-9 * length[:, direction], own / left, alone)
-
-    @_ANY_SIZE
-    def factor(self, unit: float) -> Floats:
-        """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
-
-        Rounding always to one side moves weights and outputs by two roundings at most.
-        """
-        value, error = self._pooled(FACTOR)
-        least = 2 * unit + SURE * error
-        return np.where((np.abs(value) > least) & (np.abs(self.beside(FACTOR)) > least), value, 0.0)
+    def shared(self) -> Shared:
+        """What the rows of each head share."""
+        (step, error), (factor, of_factor), (hidden, of_hidden) = (
+            pooled(self._moments[:, :, direction], self._alike) for direction in (SCALE, FACTOR, HIDDEN)
+        )
+        (along, other, _), (length, size, _) = np.moveaxis(self._moments[:2], 2, 1)
+        worst, drift, cross = self._limits
+        half = np.where(length > 0, np.minimum(4 * error + drift / length, worst / length), math.inf)
+        # A fit of both at once: a wrong factor of the output looks like another scale, and the reverse.
+        determinant = length * size - cross**2
+        both = np.stack([along * size - other * cross, other * length - along * cross]) / determinant
+        beside, factor_beside = np.where(determinant > 1e-9 * length * size, both, [step, factor])
+        # Rounding always to one side moves weights and outputs by two roundings at most.
+        least = 2 * self.unit + SURE * of_factor
+        is_factor = (np.abs(factor) > least) & (np.abs(factor_beside) > least)
+        is_weight = hidden > np.maximum(SURE * of_hidden, _SINGLE)
+        return Shared(
+            step, half, error, beside, np.where(is_factor, factor, 0), np.where(is_weight, hidden, 0)
+        )
 
     @property
-    def hidden_weight(self) -> Floats:
-        """The weight that hidden keys have, over that of visible keys; 0 where it may be rounding."""
-        value, error = self._pooled(HIDDEN)
-        return np.where(value > np.maximum(SURE * error, _SINGLE), value, 0.0)
-
-    def is_off(self, unit: float) -> Any:
-        """Return which heads have rows that are off, or are off by what all rows share."""
-        return (self.bad > 0) | (self.factor(unit) != 0) | (self.hidden_weight > 0)
-
-    def _pooled(self, direction: int) -> tuple[Floats, Floats]:
-        return pooled(self.sums[:, :, direction], self.alike)
+    def is_off(self) -> Any:
+        """Which heads have rows that are off, or are off by what all rows share."""
+        return (self.bad > 0) | (self.shared.factor != 0) | (self.shared.hidden > 0)

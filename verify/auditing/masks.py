@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from verify.auditing.formula import Formula
-from verify.auditing.recording import Call, Flags
+from verify.auditing.recording import Flags
 from verify.errors import SettingsError
 
 INTENDED_MASKS = ("none", "causal", "window=W", "chunk=W")
@@ -77,14 +77,6 @@ def configured_mask(module: Any, config: Any) -> str:
     return ""
 
 
-def _seen_keys(call: Call, sequence: int, head: int) -> Flags:
-    """Return which keys rows of one head of one sequence see, [query, key]."""
-    whole = Formula(call, 1.0)
-    hidden, _ = whole.hidden_and_bias((slice(sequence, sequence + 1), slice(head, head + 1), slice(None)))
-    seen: Flags = ~np.broadcast_to(False if hidden is None else hidden, (1, 1, *whole.scores[2:]))[0, 0]
-    return seen
-
-
 class WrongMask(NamedTuple):
     """What is wrong with a mask in words, in how many rows, and whether keys at the end are seen by none."""
 
@@ -93,7 +85,7 @@ class WrongMask(NamedTuple):
     is_cut: bool = False
 
 
-def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None:
+def wrong_mask(formula: Formula, meant: Meant | None, places: Any) -> WrongMask | None:
     """Return the first row of a call that sees other keys than were meant, None where none does.
 
     ``places`` are the numbers of its sequences. Keys at either end that no query sees are padding, and with
@@ -101,19 +93,18 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
     room of a cache if values there are constant: where the mask is causal they should be seen otherwise,
     whatever else is meant.
     """
-    sequences, _, queries, keys = Formula(call, 1.0).scores
-    is_causal = call.causal or (meant is not None and meant.kind != "none")
-    # Of what all sequences or heads share, only the first is compared.
-    masks = [array.shape for array in (call.mask, call.bias) if array is not None]
-    own_sequences, own_heads, *_ = np.broadcast_shapes((1, 1, 1, 1), *masks)
+    (sequences, _, queries, keys), shown = formula.shape, _shown(formula)
+    is_causal = formula.call.causal or (meant is not None and meant.kind != "none")
+    written = formula.key if formula.value is None else formula.value
     text, rows = "", 0
-    for sequence, head in np.ndindex(sequences if queries < keys else own_sequences, own_heads):
-        shown = _seen_keys(call, sequence, head)
-        used: Any = shown.any(axis=0)
+    # Of what all sequences or heads share, only the first is compared.
+    for sequence, head in np.ndindex(sequences if queries < keys else shown.shape[0], shown.shape[1]):
+        seen = shown[sequence % shown.shape[0], head]
+        used: Any = seen.any(axis=0)
         last = int(np.flatnonzero(used).max(initial=-1)) + 1 if queries < keys else keys
         if last < keys and is_causal:
             # Keys that differ among themselves were written: they are no empty cache.
-            rest = np.asarray(call.key if call.value is None else call.value)[sequence, :, last:]
+            rest = written[sequence, :, last:]
             if (rest != rest[:, :1]).any() or (rest.shape[1] == 1 and (rest != 0).any()):
                 cut = f"keys {last} to {keys - 1} are seen by no query of sequence {places[sequence]}"
                 return WrongMask(cut, 1, is_cut=True)
@@ -123,29 +114,38 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
         wanted[:, :last] = meant.visible(queries, last)
         # From the first key that is seen to the last: what lies outside is padding.
         used = np.logical_and(np.maximum.accumulate(used), np.maximum.accumulate(used[::-1])[::-1])
-        is_padding = ~shown.any(axis=1) & ~used[np.clip(np.arange(queries) + keys - queries, 0, None)]
-        off = (shown != wanted) & used & ~is_padding[:, None]
+        is_padding = ~seen.any(axis=1) & ~used[np.clip(np.arange(queries) + keys - queries, 0, None)]
+        off = (seen != wanted) & used & ~is_padding[:, None]
         rows += int(off.any(axis=1).sum())
         if off.any() and not text:
-            row, key = (int(place) for place in np.argwhere(off)[0])
-            does = f"sees key {key}, which it should not"
-            does = f"does not see key {key}, although it should" if wanted[row, key] else does
-            text = f"row {row} of sequence {places[sequence]} {does}"
+            row, key = np.argwhere(off)[0].tolist()
+            does = (
+                "does not see key {}, although it should"
+                if wanted[row, key]
+                else "sees key {}, which it should not"
+            )
+            text = f"row {row} of sequence {places[sequence]} {does.format(key)}"
     return WrongMask(text + (f"; {rows:,} rows are so" if rows > 1 else ""), rows) if text else None
 
 
-def described(call: Call) -> str:
+def described(formula: Formula) -> str:
     """Return the mask of a call's first sequence and head in words: by its name, else what rows see."""
-    shown: Any = _seen_keys(call, 0, 0)
+    shown: Any = _shown(formula)[0, 0]
     queries, keys = shown.shape
     if shown.all():
         return "none"
     used = shown.any(axis=0) & (np.ones(keys, bool) if queries != keys else shown.any(axis=1))
     # The name of a window or chunk has its width, which is that of the row that sees most.
-    widest = int(shown.sum(axis=1).max(initial=0))
-    for name in ("none", "causal", f"window={max(widest, 1)}", f"chunk={max(widest, 1)}"):
+    counts = shown.sum(axis=1)
+    widest = max(int(counts.max()), 1)
+    for name in ("none", "causal", f"window={widest}", f"chunk={widest}"):
         wanted = intended_mask(name).visible(queries, keys)
         if np.array_equal(shown[:, used], (wanted & shown.any(axis=1)[:, None])[:, used]):
             return name
-    counts = shown.sum(axis=1)
     return f"rows see {counts.min()} to {counts.max()} of {keys} keys"
+
+
+def _shown(formula: Formula) -> Any:
+    """Return which keys queries see; sequences and heads that share that have length 1."""
+    hidden = np.zeros((1,) * 4, bool) if formula.hidden is None else formula.hidden
+    return np.broadcast_to(~hidden, (*hidden.shape[:2], *formula.shape[2:]))
