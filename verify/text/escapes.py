@@ -5,7 +5,6 @@ Formulas keep their LaTeX.
 
 import html
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
@@ -46,7 +45,6 @@ _TEX = {
 }
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$#]|://|(?<=www)\.|[&<>@]", re.IGNORECASE)
 _RST = re.compile(r"[\\`*_|@]|(?<=\w):(?=\S)")
-_LINE_ENDS = "\n\t"
 _FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
 
 
@@ -73,7 +71,14 @@ def as_prose(text: str) -> str:
 
 def for_terminal(text: str) -> str:
     r"""Return text that a terminal only shows: control characters as ``\x1b``, line ends as they are."""
-    return CONTROLS.sub(lambda sign: sign[0] if sign[0] in _LINE_ENDS else _named(sign[0]), text)
+    return CONTROLS.sub(
+        lambda sign: sign[0] if sign[0] in "\n\t" else sign[0].encode("unicode_escape").decode("ascii"), text
+    )
+
+
+def one_line(text: str) -> str:
+    """Return text in one line, its control characters shown, its spaces kept."""
+    return re.sub(r"[\n\t]", " ", for_terminal(text))
 
 
 def for_html(text: str) -> str:
@@ -83,7 +88,7 @@ def for_html(text: str) -> str:
 
 def for_xml(text: str) -> str:
     """Return text without the characters that no XML may hold; its writer escapes the markup."""
-    return CONTROLS.sub(lambda sign: sign[0] if sign[0] in _LINE_ENDS else "\N{REPLACEMENT CHARACTER}", text)
+    return CONTROLS.sub(lambda sign: sign[0] if sign[0] in "\n\t" else "\N{REPLACEMENT CHARACTER}", text)
 
 
 def for_tex(text: str) -> str:
@@ -94,7 +99,15 @@ def for_tex(text: str) -> str:
 
 def for_markdown(text: str) -> str:
     """Return text in one line of Markdown: no markup, no table cell's end, no link made of an address."""
-    return _MARKDOWN.sub(_in_markdown, one_line(text))
+
+    def escaped(sign: re.Match[str]) -> str:
+        if sign[0] in {"&", "<", ">"}:
+            return html.escape(sign[0])
+        if sign[0] in {"@", ".", "://"}:
+            return "".join(f"&#{ord(character)};" for character in sign[0])
+        return f"\\{sign[0]}"
+
+    return _MARKDOWN.sub(escaped, one_line(text))
 
 
 def for_rst(text: str) -> str:
@@ -104,40 +117,21 @@ def for_rst(text: str) -> str:
 
 def prose_for_tex(prose: str) -> str:
     """Return prose in LaTeX, with amsmath and amssymb; its formulas stay formulas."""
-
-    def formula(latex: str) -> str:
-        # BibTeX counts escaped braces, too.
-        return "$" + latex.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
-
-    return _prose(prose, for_tex, formula)
+    # BibTeX counts escaped braces, too.
+    return "".join(
+        "$" + text.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
+        if is_formula
+        else for_tex(text)
+        for text, is_formula in pieces(prose)
+    )
 
 
 def prose_for_markdown(prose: str) -> str:
     """Return prose in Markdown; its formulas stay between dollar signs."""
-
-    def formula(latex: str) -> str:
-        # No HTML and no link where dollar signs mean nothing.
-        return "$" + latex.replace("<", r"\lt ").replace(">", r"\gt ").replace("](", "] (") + "$"
-
-    return _prose(prose, for_markdown, formula)
-
-
-def one_line(text: str) -> str:
-    """Return text in one line, its control characters shown, its spaces kept."""
-    return CONTROLS.sub(lambda sign: " " if sign[0] in _LINE_ENDS else _named(sign[0]), text)
-
-
-def _named(sign: str) -> str:
-    return sign.encode("unicode_escape").decode("ascii")
-
-
-def _in_markdown(sign: re.Match[str]) -> str:
-    if sign[0] in {"&", "<", ">"}:
-        return html.escape(sign[0])
-    if sign[0] in {"@", ".", "://"}:
-        return "".join(f"&#{ord(character)};" for character in sign[0])
-    return f"\\{sign[0]}"
-
-
-def _prose(prose: str, words: Callable[[str], str], formula: Callable[[str], str]) -> str:
-    return "".join((formula if piece.is_formula else words)(piece.text) for piece in pieces(prose))
+    # In these is no HTML and no link where dollar signs mean nothing.
+    return "".join(
+        "$" + text.replace("<", r"\lt ").replace(">", r"\gt ").replace("](", "] (") + "$"
+        if is_formula
+        else for_markdown(text)
+        for text, is_formula in pieces(prose)
+    )

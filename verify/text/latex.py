@@ -15,12 +15,8 @@ class Prose(str):
 
 
 _TOKEN = re.compile(r"\\(?:begin|end)\s*\{[^}]*\}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
-_RELATIONS = frozenset(
-    re.findall(
-        r"\S+",
-        r"= < > \le \leq \ge \geq \neq \approx \sim \equiv \propto \to \implies \iff \Rightarrow",
-    )
-)
+_RELATION_SIGNS = r"= < > \le \leq \ge \geq \neq \approx \sim \equiv \propto \to \implies \iff \Rightarrow"
+_RELATIONS = frozenset(_RELATION_SIGNS.split())
 _OPENING = frozenset("([{") | {r"\left", r"\{"}
 _CLOSING = frozenset(")]}") | {r"\right", r"\}"}
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_]{2})'(?=(?:s|t|re|ll|ve|d|m)\b)")
@@ -217,17 +213,16 @@ def simple(latex: str) -> str:
         character = _with_accent(name)
         return character if len(character.strip()) == 1 else rf"\{name[1]}{{{character[1]}}}"
 
+    def sign(name: re.Match[str]) -> str:
+        command = name[0].rstrip() or name[0]
+        if command in _UNDERSTOOD:
+            return command
+        drawn = _DRAWN.get(command, _greek(command))
+        if not drawn and command not in _DRAWN:
+            return name[0]
+        return rf"\mathrm{{{drawn}}}" if len(drawn) == 1 and drawn.isalpha() else drawn
+
     text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
     text = _on_one_line(_ACCENTED.sub(accented, text))
     text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
-    return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
-
-
-def _character(name: re.Match[str]) -> str:
-    command = name[0].rstrip() or name[0]
-    if command in _UNDERSTOOD:
-        return command
-    if command not in _DRAWN and not _greek(command):
-        return name[0]
-    sign = _DRAWN.get(command, _greek(command))
-    return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign
+    return re.sub(r"\\(?:[A-Za-z]+|.)\s*", sign, text)

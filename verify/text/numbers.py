@@ -1,15 +1,14 @@
 """Numbers as people read them: rounded by their uncertainty."""
 
 import re
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from typing import NamedTuple
 
 MINUS = "−"
 GAP = "\N{NARROW NO-BREAK SPACE}"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-_LARGEST_PLAIN = 7  # powers of ten written out before the scientific form takes over
-_SMALLEST_PLAIN = -5
+_PLAIN = range(-4, 7)  # powers of ten that are written out; others have the scientific form
 
 
 def as_decimal(value: float) -> Decimal:
@@ -35,8 +34,7 @@ def rounded(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> Deci
     return wide.scaleb(whole, place)
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateText:
+class EstimateText(NamedTuple):
     """A measured value as text; ``power`` is the exponent of ten that all four texts leave out."""
 
     value: str
@@ -79,18 +77,14 @@ def estimate(value: float, error: float, interval: tuple[float, float]) -> Estim
         ValueError: something is not finite.
     """
     power = _power_left_out(max(map(abs, (value, error, *interval))))
-    centre, spread, low, high = (as_decimal(each).scaleb(-power) for each in (value, error, *interval))
+    parts = [as_decimal(each).scaleb(-power) for each in (value, error, *interval)]
     if error == 0:
-        texts = [_significant(each, 10) for each in (centre, low, high)]
-        return EstimateText(texts[0], "", texts[1], texts[2], power)
-    place = last_place(float(spread))
-    return EstimateText(
-        value=at(centre, place),
-        error=at(spread, place),
-        low=at(low, place, ROUND_FLOOR),
-        high=at(high, place, ROUND_CEILING),
-        power=power,
-    )
+        shown, _, low, high = (_significant(part, 10) for part in parts)
+        return EstimateText(shown, "", low, high, power)
+    place = last_place(float(parts[1]))
+    modes = (ROUND_HALF_EVEN, ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING)
+    shown, spread, low, high = (at(part, place, mode) for part, mode in zip(parts, modes, strict=True))
+    return EstimateText(shown, spread, low, high, power)
 
 
 def last_place(error: float) -> int:
@@ -190,7 +184,7 @@ def power(value: float) -> str:
     """Return a probability of detection, never rounded up to certainty."""
     if value > 0.9999:
         return f">{NO_BREAK}0.9999"
-    return _trimmed(rounded(as_decimal(value), -4, ROUND_FLOOR))
+    return at(as_decimal(value), -4, ROUND_FLOOR).rstrip("0").rstrip(".")
 
 
 def count(value: int) -> str:
@@ -221,15 +215,6 @@ def setting(value: float | str) -> str:
     return count(value) if isinstance(value, int) else exact(value)
 
 
-def _magnitude(value: Decimal) -> int:
-    return value.adjusted() if value else 0
-
-
-def _power_left_out(size: float) -> int:
-    place = _magnitude(as_decimal(size))
-    return 0 if size == 0 or _SMALLEST_PLAIN < place < _LARGEST_PLAIN else place
-
-
 def times(power: int) -> str:
     """Return a factor such as ``×10⁹``, or nothing for the power 0."""
     return "×10" + str(power).translate(_SUPERSCRIPTS) if power else ""
@@ -237,23 +222,26 @@ def times(power: int) -> str:
 
 def at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return a value rounded to a multiple of ``10**place`` by a mode of the ``decimal`` module."""
-    return _signed(f"{rounded(value, place, rounding):f}")
+    text = f"{rounded(value, place, rounding):f}"
+    whole, point, fraction = text.lstrip("-").partition(".")
+    grouped = count(int(whole)) if len(whole) > 4 else whole
+    # Zero has no sign.
+    sign = MINUS if text.startswith("-") and text.strip("-0.") else ""
+    return sign + grouped + point + fraction
+
+
+def _magnitude(value: Decimal) -> int:
+    return value.adjusted() if value else 0
+
+
+def _power_left_out(size: float) -> int:
+    place = _magnitude(as_decimal(size))
+    return 0 if place in _PLAIN else place
 
 
 def _significant(value: Decimal, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
-    return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0), rounding))
-
-
-def _trimmed(value: Decimal) -> str:
-    text = f"{value:f}"
-    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
-
-
-def _signed(text: str) -> str:
-    negative = text.startswith("-") and text.strip("-0.") != ""
-    whole, point, fraction = text.lstrip("-").partition(".")
-    grouped = count(int(whole)) if len(whole) > 4 else whole
-    return (MINUS if negative else "") + grouped + point + fraction
+    text = at(value, min(_magnitude(value) - digits + 1, 0), rounding)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def is_figure(text: str) -> bool:
