@@ -23,7 +23,7 @@ from tests.montecarlo.samples import CellSampler, drawn_by, sample_of, samples, 
 from tests.strategies import DISTRIBUTIONS
 from verify.engine.measure import measure
 from verify.evidence import Calibration, Counted, Settings, Verdict
-from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
+from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Distribution, stream
@@ -224,9 +224,7 @@ def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
                 for d, planned in cells.items()
             )
             made = Experiment(tuple(true_or_wrong), ())
-            findings, _ = drawn_by(
-                CellSampler("calibration", seed), measure(made, "calibration", settings, ErrorBudget(rate))
-            )
+            findings, _ = drawn_by(CellSampler("calibration", seed), measure(made, "calibration", settings))
             for check in findings.checks.values():
                 if predicted == 1.0:
                     checks += 1
@@ -250,9 +248,7 @@ def whole_runs(job: tuple[int, int]) -> int:
     for seed in range(*job):
         chosen = Settings.model_validate(settings | {"seed": seed})
         made = Experiment(tuple(checks), ())
-        findings, _ = drawn_by(
-            CellSampler("whole-run", seed), measure(made, "whole-run", chosen, ErrorBudget(RUN_RATE))
-        )
+        findings, _ = drawn_by(CellSampler("whole-run", seed), measure(made, "whole-run", chosen))
         events += any(c.verdict in {Verdict.REFUTED, Verdict.APPROXIMATE} for c in findings.checks.values())
     return events
 

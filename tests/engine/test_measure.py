@@ -17,7 +17,7 @@ from verify.engine import measure as measuring
 from verify.engine.measure import Samples, measure
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
-from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
+from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, share
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Estimand, Measured, Smooth
@@ -26,7 +26,6 @@ from verify.montecarlo.experiment import Quantity, Target, Tolerance, WeightedFi
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")
 SETTINGS = Settings(seed=20170612, tolerance=0.01)
-BUDGET = ErrorBudget(1e-3)
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,11 @@ def judged(
     checks: Iterable[Comparison],
     controls: Iterable[Comparison] = (),
     settings: Settings = SETTINGS,
-    budget: ErrorBudget = BUDGET,
 ) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.ControlRecord]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
     findings, records = drawn_by(
-        CellSampler("a-claim", settings.seed), measure(experiment, "a-claim", settings, budget)
+        CellSampler("a-claim", settings.seed), measure(experiment, "a-claim", settings)
     )
     return findings.checks, {control.id: control for control in records}
 
@@ -108,7 +106,7 @@ def test_on_the_edge_of_the_band_is_undecided_at_the_cap() -> None:
     first, _ = judged([quantity("edge", 5.0, 5.0)])
     looks = MAX_LOOKS - first["edge"].looks
     assert edge.blocks >= (first["edge"].blocks - on_edge.cell.batch_blocks) * GROWTH**looks
-    assert edge.level == pytest.approx(1 - BUDGET.share(MAX_LOOKS), abs=1e-15)
+    assert edge.level == pytest.approx(1 - share(1e-3, MAX_LOOKS), abs=1e-15)
 
 
 def test_blocks_that_all_agree_decide_nothing() -> None:
@@ -185,14 +183,14 @@ def test_a_verdict_stands_once_given() -> None:
     # The estimate that was judged is printed, not that of the larger sample.
     first = checks["easy"].blocks - easy.cell.batch_blocks
     assert checks["edge"].blocks >= first * GROWTH ** (checks["edge"].looks - 1)
-    assert checks["easy"].level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
+    assert checks["easy"].level == pytest.approx(1 - share(1e-3, 1), abs=1e-15)
 
 
 def often(check: Quantity, seeds: int) -> list[evidence.Check]:
     """Return the check for each of ``seeds`` seeds, judged at 5% so that errors can be counted."""
-    loose = ErrorBudget(0.05 * PLACES)
-    settings = (Settings(seed=seed, tolerance=0.05) for seed in range(seeds))
-    return [judged([check], settings=chosen, budget=loose)[0][check.id] for chosen in settings]
+    loose = Settings(tolerance=0.05).model_copy(update={"false_alarm": 0.05 * PLACES})
+    settings = (loose.model_copy(update={"seed": seed}) for seed in range(seeds))
+    return [judged([check], settings=chosen)[0][check.id] for chosen in settings]
 
 
 @pytest.mark.slow
@@ -245,7 +243,7 @@ WRONG = Control("the mean is 2", quantity("wrong", 1.0, 2.0))
 
 def plan(check: Quantity, control: Control, tolerance: float = 0.01) -> None:
     """Plan an experiment by pilots that this process draws."""
-    samples = Samples("a-claim", Settings(seed=20170612, tolerance=tolerance), BUDGET)
+    samples = Samples("a-claim", Settings(seed=20170612, tolerance=tolerance))
     drawn_by(CellSampler("a-claim", 20170612), samples.plan(Experiment((check,), (control,))))
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.tool import Tool
+from verify import api
 from verify.engine import runner
 from verify.engine.runner import plan, sample_size
+from verify.errors import SettingsError
 from verify.evidence import RunRecord
 from verify.text.numbers import seconds
 from verify.version import __version__
@@ -20,6 +22,13 @@ def test_the_budget_is_spent_by_what_is_drawn(quick: RunRecord) -> None:
     assert quick.measured_checks == len(drawn) < budget.places
     assert quick.spent == pytest.approx(budget.false_alarm * len(drawn) / budget.places)
     assert quick.spent <= budget.false_alarm == quick.run.settings.false_alarm
+
+
+def test_too_many_checks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget is never overdrawn in silence."""
+    monkeypatch.setattr(runner, "PLACES", 1)
+    with pytest.raises(SettingsError, match="checks, but the false-alarm budget has 1 places; run fewer"):
+        api.run(["score-mean"], profile="quick", workers=1)
 
 
 def test_the_record_says_how_it_was_made(quick: RunRecord) -> None:

@@ -4,15 +4,13 @@ import math
 from itertools import product
 from typing import Any
 
-import pytest
 from hypothesis import given
 
 from tests.report.builders import check, check_that_is, control_that_is, exact_check
 from tests.strategies import examples, floats, spans
-from verify.errors import SettingsError
 from verify.evidence import Check, Proof, Verdict
 from verify.evidence.claims import claim_verdict
-from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, Interval, judge
+from verify.evidence.judging import MAX_LOOKS, PLACES, Interval, judge, share
 from verify.montecarlo.experiment import band
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
@@ -56,17 +54,11 @@ def test_no_tolerance_saves_a_bound(
 @given(floats(1e-9, 0.2))
 def test_the_looks_of_all_checks_stay_within_the_rate(rate: float) -> None:
     """However many looks, a check spends at most 1/PLACES of the rate, and all places the rate."""
-    shares = [ErrorBudget(rate).share(look) for look in range(1, 2000)]
+    shares = [share(rate, look) for look in range(1, 2000)]
     assert math.fsum(shares) <= rate / PLACES
     assert PLACES * math.fsum(shares[:MAX_LOOKS]) <= rate
     # Nearly all of it is spent in the end: the series 6/(π²k²) adds up to 1.
     assert math.fsum(shares) > 0.999 * rate / PLACES
-
-
-def test_too_many_checks_are_refused() -> None:
-    """A budget is never overdrawn in silence."""
-    with pytest.raises(SettingsError, match=f"{PLACES + 1} checks.*{PLACES} places; run fewer"):
-        ErrorBudget.refuse_too_many(PLACES + 1)
 
 
 def test_the_worst_part_decides_a_claim() -> None:

@@ -22,7 +22,6 @@ from verify.engine import measure as engine
 from verify.engine.runner import settings
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
-from verify.evidence.judging import ErrorBudget
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Exact, Experiment
@@ -167,7 +166,7 @@ def refuted(
         for check in planted.checks
         if check.id in wanted
     )
-    measuring = engine.measure(Experiment(checks, ()), name, QUICK, ErrorBudget(QUICK.false_alarm))
+    measuring = engine.measure(Experiment(checks, ()), name, QUICK)
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(engine, "MAX_LOOKS", LOOKS)

@@ -3,10 +3,10 @@
 from typing import Literal, TypeVar
 
 from verify.evidence import Check, ControlRecord, Verdict
-from verify.evidence.judging import ErrorBudget
+from verify.evidence.judging import share
 from verify.text.numbers import GAP, NO_BREAK
 
-LEVEL = 1 - ErrorBudget(1e-3).share(1)
+LEVEL = 1 - share(1e-3, 1)
 _Z = 4.99
 
 

@@ -28,7 +28,7 @@ from verify.engine.preparing import derivation_text
 from verify.engine.statements import SourceBook
 from verify.errors import ClaimError, SettingsError, nearest
 from verify.evidence import Check, ClaimRecord, Presentation, RunRecord, Settings, Verdict
-from verify.evidence.judging import ErrorBudget
+from verify.evidence.judging import share
 from verify.executors.machine import threads_of
 from verify.executors.workers import Workers, using
 from verify.montecarlo import distributions as laws
@@ -469,7 +469,7 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
 
 def _measured(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Callable[..., Any]) -> Measured:
     """Return the estimate at a place, from a sample that is doubled until its interval is narrow enough."""
-    alpha, name = ErrorBudget(chosen.false_alarm).share(1), _id(at)
+    alpha, name = share(chosen.false_alarm, 1), _id(at)
     quantity, setting = measurable(checks.Check(name, asked.quantity, at, equals=S.Zero, laws=asked.laws))
     cell, estimands = measurement(
         f"first-{name}", {name: quantity}, dict(setting.laws), dict(setting.at), tolerance=chosen.tolerance

@@ -16,7 +16,7 @@ from scipy import special
 from verify import evidence
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
-from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, ends_of, tenable
+from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ends_of, share, tenable
 from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -58,7 +58,6 @@ class Samples:
 
     claim: str
     settings: Settings
-    budget: ErrorBudget
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: Counter[str] = field(default_factory=Counter)
     larger_pilots: dict[str, Request] = field(default_factory=dict)
@@ -85,7 +84,7 @@ class Samples:
                 f"claim {self.claim}, check {comparison.id}: its prediction is 0, of which a relative "
                 'tolerance is 0; give it a scale: Within(1, 8.0, "a deviation")'
             )
-        return Goal(self.budget.share(look), 1 - self.settings.power, prediction, width)
+        return Goal(share(self.settings.false_alarm, look), 1 - self.settings.power, prediction, width)
 
     def plan(self, experiment: Experiment) -> Sampling[None]:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison.
@@ -213,22 +212,21 @@ class Samples:
 
 
 def measure(
-    experiment: Experiment, claim: str, settings: Settings, budget: ErrorBudget | None = None
+    experiment: Experiment, claim: str, settings: Settings
 ) -> Sampling[tuple[Findings, tuple[evidence.ControlRecord, ...]]]:
     """Return the findings and the controls of an experiment, judged; a generator that has cells drawn.
 
     Every comparison is judged at its planned size first; the cells of those still undecided grow by
-    half, up to ``MAX_LOOKS`` looks in all. A verdict stands once given. The ``budget`` is that of the
-    settings, if none is given.
+    half, up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
     """
-    samples = Samples(claim, settings, budget or ErrorBudget(settings.false_alarm))
+    samples = Samples(claim, settings)
     comparisons = every_comparison(experiment)
     yield from samples.plan(experiment)
     measured: dict[str, Measured] = {}
     checks: dict[str, evidence.Check] = {}
     pending = comparisons
     for look in range(1, MAX_LOOKS + 1):
-        growth, alpha = GROWTH ** (look - 1), samples.budget.share(look)
+        growth, alpha = GROWTH ** (look - 1), share(settings.false_alarm, look)
         yield from samples.extend(
             [Request(cell, math.ceil(samples.planned[cell.id] * growth)) for cell in cells_of(pending)]
         )

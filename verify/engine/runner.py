@@ -27,7 +27,7 @@ from verify.evidence import (
     Settings,
     Tool,
 )
-from verify.evidence.judging import PLANNED_LOOK, ErrorBudget
+from verify.evidence.judging import PLACES, PLANNED_LOOK, share
 from verify.evidence.load import shipped
 from verify.executors.machine import environment, threads_of
 from verify.executors.workers import Workers, using
@@ -115,7 +115,10 @@ def run(
         for claim in schedule.run():
             settled[claim.record.id] = claim
             # All claims share one budget; a run that outgrows it ends here.
-            ErrorBudget.refuse_too_many(sum(done.record.measured_checks for done in settled.values()))
+            checks = sum(done.record.measured_checks for done in settled.values())
+            if checks > PLACES:
+                budget = f"the false-alarm budget has {PLACES} places"
+                raise SettingsError(f"{checks} checks, but {budget}; run fewer claims at once")
             callbacks.on_finish(claim.record)
     records = tuple(settled[name].record for name in claims)
     elapsed, data = round(time.perf_counter() - begun, 3), shipped_folder("data")
@@ -152,8 +155,8 @@ def sample_size(settings: Settings) -> float:
     """
 
     def squared(chosen: Settings) -> float:
-        share = ErrorBudget(chosen.false_alarm).share(PLANNED_LOOK)
-        return ((normal_quantile(share) + normal_quantile(1 - chosen.power)) / chosen.tolerance) ** 2
+        alpha = share(chosen.false_alarm, PLANNED_LOOK)
+        return ((normal_quantile(alpha) + normal_quantile(1 - chosen.power)) / chosen.tolerance) ** 2
 
     return squared(settings) / squared(Settings())
 

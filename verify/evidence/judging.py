@@ -6,10 +6,7 @@ Records ask it whenever a verdict is read, so none is ever stored that its numbe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
-
-from verify.errors import SettingsError
 
 
 class Verdict(StrEnum):
@@ -69,31 +66,13 @@ size; then a check is undecided.
 _ENDLESS = 1e12  # the number of blocks that is never reached
 
 
-@dataclass(frozen=True)
-class ErrorBudget:
-    """The false-alarm rate of the whole run and the share of each check at each look.
+def share(rate: float, look: int) -> float:
+    """Return the false-exclusion rate of one check at its look number ``look``, from 1 on.
 
-    Each check gets 1/PLACES of the rate (Bonferroni), and look k of it 6/(π²k²) of that; the looks'
-    shares add up to at most the check's, however many there are.
+    Each check gets 1/PLACES of the run's false-alarm ``rate`` (Bonferroni), and look k of it 6/(π²k²) of
+    that; the looks' shares add up to at most the check's, however many there are.
     """
-
-    rate: float
-
-    def share(self, look: int) -> float:
-        """Return the false-exclusion rate of one check at its look number ``look``, from 1 on."""
-        return self.rate / PLACES * 6 / (math.pi * look) ** 2
-
-    @staticmethod
-    def refuse_too_many(checks: int) -> None:
-        """Refuse more measured checks than there are shares.
-
-        Raises:
-            SettingsError: there are too many.
-        """
-        if checks > PLACES:
-            raise SettingsError(
-                f"{checks} checks, but the false-alarm budget has {PLACES} places; run fewer claims at once"
-            )
+    return rate / PLACES * 6 / (math.pi * look) ** 2
 
 
 def judge(interval: Interval, prediction: float, within: Interval, *, reliable: bool = True) -> Verdict:
