@@ -375,12 +375,8 @@ class Compiler:
         Σ q_a·k_j is Σ q_a times Σ k_j, and Σ (q_a·k_j)² is Σ_il of (Σ_a q_ai q_al)·(Σ_j k_ji k_jl).
         """
         dot, power = x.as_base_exp()
-        if (
-            not isinstance(dot, Dot)
-            or power not in (1, 2)
-            or set(dot.args[1::2]) != indices
-            or len(indices) < 2
-        ):
+        is_of_score = isinstance(dot, Dot) and power in (1, 2)
+        if not is_of_score or len(indices) < 2 or set(dot.args[1::2]) != indices:
             return None
         sides = []
         for family, place in (dot.args[:2], dot.args[2:]):
