@@ -167,7 +167,7 @@ def test_a_bias_that_hides_nothing_is_no_mask() -> None:
         (call(causal=True), "causal"),
         (odd, "rows see 6 to 24 of 24 keys"),
     ):
-        assert f"mask as declared ({said})" in str(audited(recorded))
+        assert f"mask as declared ({said}), not judged without --mask" in str(audited(recorded))
     assert audited(weak, intended_mask="none").exit_status == 0
     assert audited(weak, intended_mask="causal").exit_status == 1
 

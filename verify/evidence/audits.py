@@ -188,7 +188,8 @@ class AuditRecord(Sealed):
             meant, mask = layer.intention, layer.declared.get("intended mask", "")
             text = f"scale {meant.expression} = {meant.value:.6g}, {ORIGINS[meant.origin]}"
             text += f" ({meant.where})" if meant.where else ""
-            text += f"; mask {mask}" if mask else f"; mask as declared ({layer.declared.get('mask', 'none')})"
+            declared = f"as declared ({layer.declared.get('mask', 'none')}), not judged without --mask"
+            text += f"; mask {mask or declared}"
             alike.setdefault(text, []).append(layer.name)
         if len(alike) == 1:
             return tuple(alike)
