@@ -7,7 +7,6 @@ archives, safetensors files, and the folders that a recording writes.
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
 import os
 import re
@@ -35,7 +34,7 @@ from verify.auditing.scales import scale_expression
 from verify.errors import OutputError, RecordingError, SettingsError, what_is_wrong
 from verify.evidence.records import Record
 from verify.evidence.texts import Line, Many, Named
-from verify.files.reading import MEGABYTE, InputKind, read_bytes, read_text
+from verify.files.reading import MEGABYTE, InputKind, read_bytes
 from verify.files.writing import check_writable, write_together, write_whole
 from verify.text.escapes import one_line
 
@@ -282,13 +281,11 @@ def _call(place: str, content: Mapping[str, np.ndarray]) -> Call:
 
 def _of_folder(folder: Path) -> Recording:
     path = folder / INDEX
-    text = read_text(path, _AN_INDEX)
     try:
-        index = Index.model_validate(json.loads(text))
-    except (ValidationError, ValueError, RecursionError) as error:
-        raise RecordingError(
-            f"{path}: is not what a recording writes ({what_is_wrong(error)}); record again"
-        ) from error
+        index = Index.model_validate_json(read_bytes(path, _AN_INDEX))
+    except ValidationError as error:
+        what = f"is not what a recording writes ({what_is_wrong(error)})"
+        raise RecordingError(f"{path}: {what}; record again") from error
     layers = []
     for stored in index.layers:
         if outside := [name for name in stored.files if Path(name).name != name]:
@@ -352,7 +349,6 @@ class FolderWriter:
 
     def add(self, name: str, call: Call) -> None:
         """Write one call of the layer of this name."""
-        check_call(call, f"layer {name}")
         written = self._files.setdefault(name, [])
         number = list(self._files).index(name)
         file = f"{number:04d}-{len(written):04d}.safetensors"

@@ -139,7 +139,7 @@ def test_multi_head_attention_in_training(need_weights: bool, masked: bool) -> N
     assert tuple(call.query.shape) == (3, 4, 5, 4)
     assert (call.mask is not None) is masked
     assert deviation(call) < 1e-6
-    assert call.scale == (0.5 if need_weights else None)
+    assert call.scale is None
 
 
 def test_dropout_goes_on_and_its_outputs_are_left_out() -> None:

@@ -6,12 +6,11 @@ queries that are scaled before the call.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
-from torch.nn import functional
 
 from verify.auditing.masks import configured_mask
 from verify.auditing.recording import Call, Intended, Layer
@@ -136,56 +135,28 @@ def flex_call(
 
 
 def interface_call(
-    inside: Sequence[Arguments],
-    output: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
-    training: bool,
-    options: dict[str, Any],
+    output: Any, asked: Arguments, inside: Sequence[Arguments], options: Mapping[str, Any]
 ) -> Call:
-    """Return the call of an attention function of transformers with these ``options``.
+    """Return the call of an attention function of transformers that was ``asked`` with these ``options``.
 
     What PyTorch's attention was given ``inside`` is what counts, if it was given all queries at once, but for
     keys and values, which may have been repeated for it.
     """
+    query, key, value, mask, *_ = asked
     added = None
     if len(inside) == 1 and inside[0].query.shape == query.shape:
         given = inside[0]._replace(query=query, key=key, value=value)
     else:
-        added, dropout = options.get("position_bias"), (options.get("dropout") or 0.0) * training
+        added = options.get("position_bias")
         if not isinstance(mask, torch.Tensor | None):
             mask = _block_mask_seen(mask, query, key)
         elif mask is not None and mask.dim() and mask.shape[-1] > key.shape[2] > 0:
             mask = mask[..., : key.shape[2]]  # caches may be longer than their content
-        given = Arguments(query, key, value, mask, dropout, scale=options.get("scaling"))
+        given = asked._replace(attn_mask=mask)
     # Its shape is [sequence, token, head, d], or its last two axes are one.
     output = output.reshape(len(query), query.shape[2], query.shape[1], value.shape[-1])
     call, sinks = attention_call(output.transpose(1, 2), *given, added=added), options.get("s_aux")
     return replace(call, softcap=options.get("softcap"), sink=None if sinks is None else sinks.reshape(-1))
-
-
-Listed = list[tuple[Any, tuple[Any, ...], Any]]
-"""Functions of PyTorch in the order of their calls, each with its arguments by position and its result."""
-
-
-def weights_call(listed: Listed, heads: int) -> Call:
-    """Return the call that ``multi_head_attention_forward`` makes of its parts where it returns its weights.
-
-    Queries are multiplied by the scale, then by the keys, to which a mask may be added, and weights by the
-    values.
-    """
-    (scores, _), ((_, value), output) = (
-        (args, result) for func, args, result in listed if func in (torch.bmm, torch.baddbmm)
-    )
-    *mask, scaled, turned = scores
-    query, scale = next(args for _, args, result in listed if result is scaled)
-    # A mask is the same for all sequences and heads, or has them as one axis.
-    whole = (part if len(part) == 1 else part.unflatten(0, (-1, heads)) for part in mask)
-    arrays = (array.unflatten(0, (-1, heads)) for array in (query, turned.mT, value))
-    dropout = float(any(func is functional.dropout for func, *_ in listed))
-    return attention_call(output.unflatten(0, (-1, heads)), *arrays, next(whole, None), dropout, scale=scale)
 
 
 _FAMILIES = {

@@ -33,6 +33,10 @@ _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 _ATTENTION = re.compile("attention|attn$|mha")
 
 
+Write = Callable[[str, Call], None]
+"""Writes a call of the layer of a name."""
+
+
 class Caller(NamedTuple):
     """What makes a call: the innermost module that runs, or outside any the program's code and its line."""
 
@@ -146,16 +150,8 @@ class Recorder:
     are closed: asking `is_closed` is then all that a call costs, and ``until_full`` is left when all are.
     """
 
-    def __init__(
-        self,
-        max_sequences: int,
-        max_bytes: int,
-        write: Callable[[str, Call], None] | None = None,
-        *,
-        inputs: bool = False,
-    ) -> None:
-        self.max_sequences, self.max_bytes = max_sequences, max_bytes
-        self.write, self.inputs = write, inputs
+    def __init__(self, max_sequences: int, max_bytes: int, write: Write | None, *, inputs: bool) -> None:
+        self.max_sequences, self.max_bytes, self.write, self.inputs = max_sequences, max_bytes, write, inputs
         self.modules = Modules()
         self.has_seen_calls = False
         self.until_full = ExitStack()
@@ -163,8 +159,7 @@ class Recorder:
         self.graphs = compiled_graphs()
         self._layers: dict[tuple[object, ...], _RecordedLayer] = {}
         self._closed: WeakKeyDictionary[Any, set[object]] = WeakKeyDictionary()
-        self._left, self._is_full = max_bytes, False
-        self._lock = threading.RLock()
+        self._left, self._is_full, self._lock = max_bytes, False, threading.RLock()
 
     def is_closed(self, at: Caller, kind: object) -> bool:
         """Return whether no more calls of this kind are recorded of a caller."""

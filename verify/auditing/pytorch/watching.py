@@ -7,28 +7,20 @@ models all attention calls are seen, whichever kernel computes them.
 
 import functools
 import importlib
+import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from types import FunctionType
 from typing import Any
 
 import torch
 from torch.nn import functional
 from torch.nn.attention import flex_attention as flex_module
 from torch.nn.modules.module import register_module_forward_pre_hook
-from torch.overrides import TorchFunctionMode
 
-from verify.auditing.pytorch.calls import (
-    Arguments,
-    Listed,
-    attention_call,
-    flex_call,
-    interface_call,
-    weights_call,
-)
+from verify.auditing.pytorch.calls import Arguments, attention_call, flex_call, interface_call
 from verify.auditing.pytorch.recorder import Caller, Recorder, caller, compiled_graphs
 from verify.auditing.recording import Call
 from verify.errors import RecordingError
@@ -38,6 +30,7 @@ _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors ove
 _attention = functional.scaled_dot_product_attention
 _multi_head = functional.multi_head_attention_forward
 _flex = flex_module.flex_attention
+_PARAMETERS = tuple(inspect.signature(_multi_head).parameters)
 
 
 class _Process(threading.local):
@@ -101,44 +94,39 @@ flex_attention = _stand_in(_flex, flex_call)
 
 
 def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
-    """Attend as `nn.MultiheadAttention` does, and record the parts of attention that returns its weights.
+    """Attend as `nn.MultiheadAttention` does, and record attention whose weights are wanted.
 
-    Without them PyTorch calls ``scaled_dot_product_attention``, which is recorded as any other call.
+    Otherwise PyTorch calls ``scaled_dot_product_attention``, which is recorded as any other call.
     """
-    recorder = _current()
-    if recorder is None or _process.inside is not None or kwargs.get("need_weights") is False:
+    recorder, given = _current(), dict(zip(_PARAMETERS, args, strict=False)) | kwargs
+    if recorder is None or _process.inside is not None or given.get("need_weights") is False:
         return _multi_head(*args, **kwargs)
     if recorder.is_closed(at := caller(), None):
         return _multi_head(*args, **kwargs)
-    # A mode hides what is inside, unless the function, here a copy of it, takes no notice of modes.
-    names = vars(functional) | {"has_torch_function": _has_own_function}
-    visible = FunctionType(_multi_head.__code__, names, argdefs=_multi_head.__defaults__)
-    with _Functions() as mode:
-        result = visible(*args, **kwargs)
-    heads = args[4] if len(args) > 4 else kwargs["num_heads"]
-    recorder.see(at, None, "multi_head_attention_forward", lambda: weights_call(mode.listed, heads))
-    return result
+    # Wanted here are the weights of each head; their mean is taken as PyTorch takes it.
+    result: Any = _multi_head(**given | {"average_attn_weights": False})
+    output, weights = result
+
+    def make() -> Call:
+        # The same call without weights hands its queries, keys and values to attention.
+        with _calls_inside() as inside:
+            _multi_head(**given | {"need_weights": False, "training": False})
+        query, key, value, mask, *_ = inside[0]
+        dropout = given["dropout_p"] * given.get("training", True)
+        return attention_call(weights @ value, query, key, value, mask, dropout, inside[0].is_causal)
+
+    recorder.see(at, None, "multi_head_attention_forward", make)
+    return output, weights.mean(dim=-3) if given.get("average_attn_weights", True) else weights
 
 
-def _has_own_function(tensors: Sequence[Any]) -> bool:
-    """Return whether a tensor overrides PyTorch's functions; modes that are entered do not count."""
-    none = torch._C._disabled_torch_function_impl
-    kinds = {type(tensor) for tensor in tensors} - {torch.Tensor}
-    return any(getattr(kind, "__torch_function__", none) is not none for kind in kinds)
-
-
-class _Functions(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
-    """Lists the functions of PyTorch that are called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.listed: Listed = []
-
-    def __torch_function__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call ``func``, and list it."""
-        result = func(*args, **kwargs or {})
-        self.listed.append((func, args, result))
-        return result
+@contextmanager
+def _calls_inside() -> Iterator[list[Arguments]]:
+    """Record nothing inside, and yield what PyTorch's attention is given there."""
+    _process.inside = inside = list[Arguments]()
+    try:
+        yield inside
+    finally:
+        _process.inside = None
 
 
 def _attend(
@@ -157,16 +145,15 @@ def _attend(
     # The interface may hand out what it has from its own other method: then this is the inner of two.
     if recorder is None or _process.inside is not None:
         return attention(module, *given, *args, **options)
-    inside = _process.inside = []
-    try:
+    with _calls_inside() as inside:
         result = attention(module, *given, *args, **options)
-    finally:
-        _process.inside = None
     at, kind = Caller(module), _kind_of(query, key)
     if any(word in backend for word in _MASKED_ELSEWHERE):
         recorder.left_out[f"calls of {backend}, whose masks cannot be read, were not recorded"] += 1
     elif not recorder.is_closed(at, kind):
-        make = functools.partial(interface_call, inside, result[0], *given, module.training, options)
+        dropout = (options.get("dropout") or 0.0) * module.training
+        asked = Arguments(*given, dropout, scale=options.get("scaling"))
+        make = functools.partial(interface_call, result[0], asked, inside, options)
         recorder.see(at, kind, f"transformers, {backend}", make)
     return result
 
