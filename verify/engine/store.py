@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Self
 
 from platformdirs import user_cache_path
 
@@ -52,7 +51,7 @@ def code() -> str:
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:12]
 
 
-class Store:
+class Store(contextlib.AbstractContextManager["Store"]):
     """The store in one file, made if there is none; for one thread.
 
     Raises:
@@ -71,9 +70,6 @@ class Store:
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, content BLOB NOT NULL)"
             )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         # All that was put there is written already.

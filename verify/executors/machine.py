@@ -109,12 +109,13 @@ def one_blas_thread() -> Iterator[None]:
     user restores the number before the first. In others each thread of Python has its own.
     """
     global _users, _limits  # noqa: PLW0603 - they belong to the process, too
+    libraries = _libraries(len(sys.modules))
     with _blas:
-        if _users == 0:
-            _limits = _from_this_thread(lambda: _libraries(len(sys.modules)).limit(limits=1))
         _users += 1
+        if _users == 1:
+            _limits = _from_this_thread(lambda: libraries.limit(limits=1))
     try:
-        with _libraries(len(sys.modules)).limit(limits=1):
+        with libraries.limit(limits=1):
             yield
     finally:
         with _blas:

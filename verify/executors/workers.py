@@ -101,15 +101,6 @@ def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
 
 
 @contextlib.contextmanager
-def worker_errors() -> Iterator[None]:
-    """Say in one line that a process has ended before its task was done."""
-    try:
-        yield
-    except BrokenExecutor as error:
-        raise VerifyError("a process has ended, as the system may do when memory runs out") from error
-
-
-@contextlib.contextmanager
 def signals_blocked(signals: set[signal.Signals]) -> Iterator[None]:
     """Block signals, in the processes and threads that are started in the block too."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from verify.errors import OutputError, RenderError, SettingsError, VerifyError, what_is_wrong
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
-from verify.executors.workers import Workers, using, worker_errors
+from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS, RUN
 from verify.files.writing import write_together, write_whole
 from verify.report.drawings import usable_caches
@@ -62,7 +63,7 @@ def render(
     pages: dict[str, bytes] = {}
     problem: RenderError | None = None
     try:
-        with usable_caches(), using(workers) as processes, worker_errors():
+        with usable_caches(), using(workers) as processes:
             _render(record, edition, processes, begin, pages)
     except (KeyboardInterrupt, GeneratorExit):
         raise
@@ -85,6 +86,8 @@ def _problem(error: BaseException, part: str) -> RenderError:
     if isinstance(error, OSError):
         # Libraries that render keep temporary files, and a disk can be full.
         what = f"{error.filename or 'a file'}: {error.strerror or error}"
+    elif isinstance(error, BrokenExecutor):
+        what = "a process has ended, as the system may do when memory runs out"
     elif isinstance(error, VerifyError):
         what = str(error)
     else:
