@@ -21,11 +21,10 @@ from verify.engine.store import Store, default_path
 from verify.errors import ClaimError, SettingsError, StoreError, what_is_wrong
 from verify.evidence import Presentation
 from verify.evidence.load import numbers
-from verify.executors.machine import environment
+from verify.executors.workers import Workers, environment
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
-    from verify.executors.workers import Workers
     from verify.spec.claim import Claim
 
 

@@ -62,7 +62,8 @@ def test_usual_question_is_answered_by_its_claim(variance: Answer) -> None:
 
 
 def test_answer_shows_itself_in_a_notebook(variance: Answer) -> None:
-    """A notebook gets its text, and a figure the points on their curve."""
+    """A notebook gets its text, a terminal too, and a figure the points on their curve."""
+    assert "Derived for every d_k" in repr(variance)
     assert "Derived for every d_k" in variance._repr_html_()
     axes = variance.evidence.plot()
     assert axes.get_legend_handles_labels()[1] == ["measured", "$d_k$"]
@@ -207,7 +208,7 @@ def test_laws_are_read_as_they_are_called() -> None:
     """Every law is read by the name that it is printed with."""
     for name in (*LAWS, "laplace(1, 3)", "uniform(-1, 1/2)", "t(5)", "exponential(1, 1)", "normal(0.5, 2)"):
         assert law_named(called(law_named(name))) == law_named(name)
-    assert assumed(law_named("laplace"), 2) is UNIT
+    assert assumed(law_named("laplace"), 2) == UNIT
     assert assumed(law_named("normal"), 16) is NORMAL_LAW
 
 

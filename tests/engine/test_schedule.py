@@ -22,8 +22,7 @@ from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
 from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError, VerifyError
-from verify.executors.machine import threads_of
-from verify.executors.workers import Workers
+from verify.executors.workers import Workers, threads_of
 
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
 TASK_S = 1e-3

@@ -17,8 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from tests.tool import ROOT, alive
 from verify.errors import VerifyError
 from verify.executors import workers as module
-from verify.executors.machine import one_blas_thread
-from verify.executors.workers import Workers
+from verify.executors.workers import Workers, one_blas_thread
 
 
 def pid_after(seconds: float = 0.2) -> int:
@@ -216,7 +215,7 @@ ROUNDS = """
 import resource, sys
 import numpy as np
 from verify.errors import SettingsError
-from verify.executors.machine import keep_freed
+from verify.executors.workers import keep_freed
 if sys.argv[1] == "kept":
     keep_freed()
 def faults():

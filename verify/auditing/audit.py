@@ -35,7 +35,7 @@ from verify.evidence.audits import (
     together,
 )
 from verify.evidence.runs import Tool
-from verify.executors.machine import environment
+from verify.executors.workers import environment
 from verify.text.escapes import as_prose, one_line
 from verify.version import __version__
 

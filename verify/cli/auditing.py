@@ -53,7 +53,7 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
     from verify.auditing.audit import audit as audit_recording
     from verify.auditing.comparing import compare_recordings
     from verify.citing.exports import to_junit
-    from verify.executors.machine import keep_freed
+    from verify.executors.workers import keep_freed
     from verify.files.writing import check_writable, write_whole
 
     if against is not None and (options["intended"] or options["intended_mask"] or junit):

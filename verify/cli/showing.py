@@ -144,7 +144,7 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
     """
     from verify.engine import runner
     from verify.engine.catalogue import choose, look_up
-    from verify.executors.machine import processors
+    from verify.executors.workers import processors
 
     chosen = runner.settings(**options)
     known, names = look_up([*claims, *claim_files])

@@ -29,8 +29,7 @@ from verify.engine.statements import SourceBook
 from verify.errors import ClaimError, SettingsError, nearest
 from verify.evidence import Check, ClaimRecord, Presentation, RunRecord, Settings, Verdict
 from verify.evidence.judging import share
-from verify.executors.machine import threads_of
-from verify.executors.workers import Workers, using
+from verify.executors.workers import Workers, threads_of, using
 from verify.montecarlo import distributions as laws
 from verify.montecarlo.blocks import Drawn, draw_chunk
 from verify.montecarlo.distributions import Distribution
@@ -132,8 +131,6 @@ def assumed(law: Distribution, highest: int) -> Law:
         raise NotDerived(f"{called(law)} components have no moment of order {len(law.base_moments)}")
     raw = tuple(map(Rational, law.moments(highest)))
     mean, variance = raw[1], raw[2] - raw[1] ** 2
-    if highest == 2 and (mean, variance) == (0, 1):
-        return vocabulary.UNIT
     if highest == laws.HIGHEST and law == laws.NORMAL:
         return vocabulary.NORMAL_LAW
     if highest > 4:
@@ -461,10 +458,9 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
         spreads = [sqrt(expected(Var(mean.args[0]), laws).subs(at)) for mean in names]
         return sum(abs(float(slope * by)) for slope, by in zip(slopes, spreads, strict=True)) or 1.0
 
-    try:
+    with suppress(NotDerived):
         return _by_moments(asked, linear_part)
-    except NotDerived:
-        return 1.0
+    return 1.0
 
 
 def _measured(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Callable[..., Any]) -> Measured:
@@ -508,8 +504,8 @@ def _measured(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Cal
 class Answer:
     """The answer to a question: its derivation, and the record of the run that measured it.
 
-    ``verdict`` is None where nothing is derived and no formula was given: two samples agree, no more.
-    ``print`` shows the whole answer, a notebook its claim.
+    ``verdict`` is None where nothing is derived and no formula was given: two samples agree, no more. An
+    answer shows itself in full, in a notebook as well.
     """
 
     question: Question
@@ -546,9 +542,6 @@ class Answer:
         return f"<pre>{for_html(self.text())}</pre>"
 
     def __repr__(self) -> str:
-        return f"Answer({self.question.text!r}, formula={self.formula}, {self.verdict or 'measured only'})"
-
-    def __str__(self) -> str:
         return self.text()
 
     def text(self, width: int = 80) -> str:

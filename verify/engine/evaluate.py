@@ -25,7 +25,7 @@ from verify.engine.measure import measure
 from verify.engine.preparing import Prepared, Work, claim_record, prepare
 from verify.engine.store import code
 from verify.errors import SettingsError, VerifyError, claim_errors, described
-from verify.executors.machine import linear_algebra, one_blas_thread
+from verify.executors.workers import linear_algebra, one_blas_thread
 from verify.montecarlo.blocks import Chunk, Drawn, Request, Sums, draw_chunk
 from verify.montecarlo.experiment import Experiment
 from verify.version import __version__

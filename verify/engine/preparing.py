@@ -29,7 +29,7 @@ from verify.evidence import (
     Settings,
 )
 from verify.evidence.judging import WIDE
-from verify.executors.machine import no_garbage_collection
+from verify.executors.workers import no_garbage_collection
 from verify.montecarlo.experiment import (
     Allowance,
     Comparison,

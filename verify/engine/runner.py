@@ -29,8 +29,7 @@ from verify.evidence import (
 )
 from verify.evidence.judging import PLACES, PLANNED_LOOK, share
 from verify.evidence.load import shipped
-from verify.executors.machine import environment, threads_of
-from verify.executors.workers import Workers, using
+from verify.executors.workers import Workers, environment, threads_of, using
 from verify.files.names import shipped_folder
 from verify.montecarlo.experiment import FINEST
 from verify.montecarlo.intervals import normal_quantile

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from verify.executors.machine import one_blas_thread
+from verify.executors.workers import one_blas_thread
 from verify.montecarlo.compiling import Compiler
 from verify.montecarlo.distributions import Array, Distribution, double, stream
 from verify.montecarlo.operations import Compiled

@@ -23,7 +23,7 @@ from verify.errors import RenderError
 from verify.evidence import RunRecord
 from verify.evidence.load import creation
 from verify.evidence.words import Badge
-from verify.executors.machine import no_garbage_collection
+from verify.executors.workers import no_garbage_collection
 from verify.files.names import EDITIONS, RUN, shipped_folder
 from verify.files.writing import environment
 from verify.report.cards import keys_of
