@@ -1,6 +1,5 @@
 """What is on record of two recordings that were compared: what differs of each layer, and where."""
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import ClassVar, Literal
 
@@ -118,9 +117,8 @@ class ComparisonRecord(Sealed):
             return "not comparable"
         return "no difference found" + (" in part" if self.is_partial else "")
 
-    @property
-    def lines(self) -> Iterator[str]:
-        """Where the recordings part first, what else differs, what is not known, and at last the verdict."""
+    def __str__(self) -> str:
+        """Return where the recordings part first, what else differs, what is not known, and the verdict."""
         # Layers of which the same is to be said are named together.
         alike: dict[tuple[str, str], list[str]] = {}
         for layer in self.differing:
@@ -130,25 +128,24 @@ class ComparisonRecord(Sealed):
                 # Where all of its heads differ, none is named.
                 heads = f"{kind}{heads_in_words(part.heads)}" if 0 < len(part.heads) < count else ""
                 alike.setdefault((heads, text), []).append(layer.name)
-        for (heads, text), names in alike.items():
-            yield f"✗ {', '.join(filter(None, (together(names), heads)))}: {text}"
+        lines = [
+            f"✗ {', '.join(filter(None, (together(at), heads)))}: {text}"
+            for (heads, text), at in alike.items()
+        ]
         if self.differing:
-            yield f"The first layer that differs is {self.differing[0].name}."
+            lines.append(f"The first layer that differs is {self.differing[0].name}.")
         alone = [layer for layer in self.layers if not layer.of(Agreement.DIFFERS)]
         if following := [layer.name for layer in alone if layer.of(Agreement.FOLLOWS)]:
-            yield f"- {together(following)}: differences that may follow from that"
-        unknown = ((layer, part) for layer in self.layers for part in layer.of(Agreement.UNKNOWN))
-        yield from (f"? {layer.name}: {part.name} not known: {part.what}" for layer, part in unknown)
-        yield from (f"- not compared: {text}" for text in self.left_out)
+            lines.append(f"- {together(following)}: differences that may follow from that")
+        for layer in self.layers:
+            unknown = layer.of(Agreement.UNKNOWN)
+            lines += [f"? {layer.name}: {part.name} not known: {part.what}" for part in unknown]
+        lines += [f"- not compared: {text}" for text in self.left_out]
         if any(layer.other for layer in self.layers):
-            yield "- layers are matched in their order, as no name is in both recordings"
+            lines.append("- layers are matched in their order, as no name is in both recordings")
         calls, rows = (sum(getattr(layer, name) for layer in self.layers) for name in ("calls", "rows"))
         compared = counted(len(self.layers), "layer"), counted(calls, "call"), counted(rows, "row")
-        yield f"{self.verdict}: {', '.join(compared)} compared"
-
-    def __str__(self) -> str:
-        """Return the lines."""
-        return "\n".join(self.lines)
+        return "\n".join([*lines, f"{self.verdict}: {', '.join(compared)} compared"])
 
 
 def share(value: float) -> str:

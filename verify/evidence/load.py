@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from verify.defaults import PROFILES
+from verify.defaults import FALSE_ALARM, POWER, PROFILES
 from verify.errors import VerifyError, what_is_wrong
 from verify.evidence import USER, RunRecord
 from verify.evidence.audits import AuditRecord
@@ -89,19 +89,16 @@ def numbers(claims: Mapping[str, Any], chosen: Iterable[str]) -> dict[str, str]:
 
 def command(record: RunRecord) -> str:
     """Return the command that repeats the run; files of the user's own are to be filled in."""
-    chosen, usual = record.run.settings, type(record.run.settings)()
-    # Only what differs from the defaults, but for seed and profile, by which a run is known.
+    chosen = record.run.settings
     words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
     words += ["--claims FILE"] * record.own_claims
     if record.run.own_sources or record.run.pack:
         words.append(f"--sources {record.run.pack or 'FILE'}")
     words += [f"--seed {chosen.seed}", f"--profile {chosen.profile}"]
-    if chosen.tolerance != PROFILES[chosen.profile]:
-        words.append(f"--tolerance {chosen.tolerance:g}")
-    if chosen.false_alarm != usual.false_alarm:
-        words.append(f"--false-alarm {chosen.false_alarm:g}")
-    if chosen.power != usual.power:
-        words.append(f"--power {chosen.power:g}")
+    # Seed and profile are what a run is known by; of the others, what differs from the defaults.
+    usual = {"tolerance": PROFILES[chosen.profile], "false_alarm": FALSE_ALARM, "power": POWER}
+    given = {name: getattr(chosen, name) for name in usual}
+    words += [f"--{name.replace('_', '-')} {given[name]:g}" for name in usual if given[name] != usual[name]]
     return " ".join(words)
 
 

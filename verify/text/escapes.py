@@ -16,33 +16,15 @@ CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
 )
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    # BibTeX counts braces, escaped ones too.
-    "{": r"\textbraceleft{}",
-    "}": r"\textbraceright{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "−": r"$-$",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "·": r"$\cdot$",
-    "√": r"$\surd$",
-    "∞": r"$\infty$",
-    "≈": r"$\approx$",
-    "\N{NO-BREAK SPACE}": "~",
-    "\N{NARROW NO-BREAK SPACE}": r"\,",
-    "–": "--",
-    "’": "'",
-    "…": r"\ldots{}",
-}
+# BibTeX counts braces, escaped ones too.
+_TEX = {"\N{NO-BREAK SPACE}": "~", "\N{NARROW NO-BREAK SPACE}": r"\,"} | dict(
+    re.findall(
+        r"(\S)=(\S+)",
+        r"\=\textbackslash{} &=\& %=\% $=\$ #=\# _=\_ {=\textbraceleft{} }=\textbraceright{} "
+        r"~=\textasciitilde{} ^=\textasciicircum{} −=$-$ ×=$\times$ ±=$\pm$ ≤=$\le$ ≥=$\ge$ ·=$\cdot$ "
+        r"√=$\surd$ ∞=$\infty$ ≈=$\approx$ –=-- ’=' …=\ldots{}",
+    )
+)
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$#]|://|(?<=www)\.|[&<>@]", re.IGNORECASE)
 _RST = re.compile(r"[\\`*_|@]|(?<=\w):(?=\S)")
 _FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
