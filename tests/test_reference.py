@@ -8,7 +8,7 @@ from verify.engine.runner import settings
 from verify.engine.statements import packs, read_sources
 from verify.engine.statements import decide
 from verify.evidence import Outcome, RunRecord, Verdict
-from verify.files.names import shipped_folder
+from verify.files import shipped_folder
 
 
 def test_the_reference_is_the_default_run_of_the_whole_catalogue(reference: RunRecord) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.calibration.study import LEVELS, coverage, study, together
 from verify.evidence import Calibration
-from verify.files.names import shipped_folder
+from verify.files import shipped_folder
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Measured, Smooth
 

@@ -180,7 +180,7 @@ def test_all_documents_are_written_or_none(tmp_path: Path, monkeypatch: pytest.M
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("verify.files.writing.os.fsync", full)
+    monkeypatch.setattr("verify.files.os.fsync", full)
     with pytest.raises(OutputError, match=r"\.md: cannot be written \(No space"):
         fix(check([first, second], RUN))
     assert first.read_text(encoding="utf-8") == second.read_text(encoding="utf-8") == quoted("7 [6, 8]")

@@ -9,9 +9,8 @@ import pytest
 from tests.tool import Tool
 from verify.errors import CitationError
 from verify.evidence import RunRecord
-from verify.files import names
-from verify.files.names import shipped_folder
-from verify.files.reading import InputKind, read_bytes, read_text
+from verify import files
+from verify.files import InputKind, read_bytes, read_text, shipped_folder
 
 SMALL = InputKind(2_000_000, CitationError, "give a page", dash=True)
 
@@ -84,7 +83,7 @@ def test_results_come_through_standard_input(
 def test_a_wheel_has_them_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both are there, the package's own are the ones that belong to it."""
     package = tmp_path / "site-packages" / "verify"
-    monkeypatch.setattr(names, "_PACKAGE", package)
+    monkeypatch.setattr(files, "_PACKAGE", package)
     for name in ("templates", "data", "reference"):
         own = package / f"_{name}"
         beside = package.parent / ("reports/reference" if name == "reference" else name)

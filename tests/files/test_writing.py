@@ -11,12 +11,7 @@ from typing import Any
 import pytest
 
 from verify.errors import OutputError
-from verify.files.writing import (
-    check_writable,
-    write_folder,
-    write_together,
-    write_whole,
-)
+from verify.files import check_writable, write_folder, write_together, write_whole
 
 OLD, NEW = b"old content", b"new content"
 
@@ -120,7 +115,7 @@ def test_what_is_no_file_of_its_own_is_appended_to(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("before\n")
     code = (
-        "from pathlib import Path; from verify.files.writing import write_whole; "
+        "from pathlib import Path; from verify.files import write_whole; "
         "write_whole(Path('/dev/stdout'), b'ours\\n')"
     )
     with log.open("a") as stream:

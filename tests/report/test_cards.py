@@ -10,7 +10,7 @@ from tests.report.builders import check, control, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
-from verify.files.names import shipped_table
+from verify.files import shipped_table
 from verify.report.audit import audit_report
 from verify.report.cards import Card, card
 from verify.report.html import render_html

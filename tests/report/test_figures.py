@@ -14,7 +14,7 @@ from tests.report.records import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, PlotLayer
 from verify.evidence.plots import INK, layer_styles
-from verify.files.names import shipped_folder
+from verify.files import shipped_folder
 from verify.report.figures import draw, spread
 
 FIGURE = SCORE_VARIANCE.series[0]

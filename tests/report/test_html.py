@@ -8,7 +8,7 @@ from tests.report.builders import contrast
 from verify.evidence import Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
 from verify.evidence.words import badge
-from verify.files.names import shipped_folder
+from verify.files import shipped_folder
 from verify.report.html import render_html
 from verify.report.typeset import MARKS
 

@@ -14,7 +14,7 @@ from tests.report.golden import Spelled
 from tests.report.builders import turned
 from tests.report.records import record
 from verify.evidence import Verdict
-from verify.files.names import shipped_folder
+from verify.files import shipped_folder
 from verify.spec.arrays import gradients, softmax
 from verify.report.html import measured_points
 from verify.report.run import Report

@@ -14,7 +14,7 @@ from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
 from tests.tool import Tool
 from verify.errors import VerifyError
 from verify.evidence.load import load
-from verify.files.writing import write_folder, write_whole
+from verify.files import write_folder, write_whole
 from verify.report.site import MARKER, site_files
 
 pytestmark = pytest.mark.usefixtures("no_faces")

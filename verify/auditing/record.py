@@ -34,8 +34,7 @@ from verify.auditing.scales import scale_expression
 from verify.errors import OutputError, RecordingError, SettingsError, what_is_wrong
 from verify.evidence.records import Record
 from verify.evidence.texts import Line, Many, Named
-from verify.files.reading import MEGABYTE, InputKind, read_bytes
-from verify.files.writing import check_writable, write_together, write_whole
+from verify.files import MEGABYTE, InputKind, check_writable, read_bytes, write_together, write_whole
 from verify.text.escapes import one_line
 
 WRITTEN_OUT = "attention that is written out: save q, k, v and out with np.savez, and audit that file"

@@ -28,8 +28,7 @@ from verify.citing.values import Evidence, Value, by_key, shortened
 from verify.errors import CitationError, SettingsError, what_is_wrong
 from verify.evidence import Record, RunRecord
 from verify.evidence.load import digest
-from verify.files.reading import MEGABYTE, InputKind, read_text
-from verify.files.writing import write_together
+from verify.files import MEGABYTE, InputKind, read_text, write_together
 from verify.text.escapes import one_line
 from verify.text.numbers import counted
 

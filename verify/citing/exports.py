@@ -19,8 +19,7 @@ from verify.errors import CitationError
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict, words
 from verify.evidence.audits import AuditRecord, LayerRecord
 from verify.evidence.load import creation, digest, origin
-from verify.files.names import shipped_folder
-from verify.files.reading import head
+from verify.files import head, shipped_folder
 from verify.text.escapes import for_markdown, for_xml, prose_for_markdown
 from verify.text.latex import plain
 

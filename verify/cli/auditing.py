@@ -11,7 +11,7 @@ import click
 
 from verify.cli.console import PATH, complain, junit_option, out_option, rendered, say, tell
 from verify.errors import SettingsError, VerifyError, what_is_wrong
-from verify.files.names import AUDIT, COMPARISON
+from verify.files import AUDIT, COMPARISON
 
 
 @click.command()
@@ -54,7 +54,7 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
     from verify.auditing.comparing import compare_recordings
     from verify.citing.exports import to_junit
     from verify.executors.workers import keep_freed
-    from verify.files.writing import check_writable, write_whole
+    from verify.files import check_writable, write_whole
 
     if against is not None and (options["intended"] or options["intended_mask"] or junit):
         raise click.UsageError("--against: a comparison judges no scale and no mask, and writes no JUnit XML")

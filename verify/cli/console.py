@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from verify import defaults
-from verify.files.names import EDITIONS
+from verify.files import EDITIONS
 from verify.text.escapes import for_terminal, one_line
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import click
 from verify.cli import console
 from verify.cli.console import PATH
 from verify.errors import ClaimError, SettingsError, StoreError, claim_errors
-from verify.files.names import RUN
+from verify.files import RUN
 
 if TYPE_CHECKING:
     from verify.spec.claim import Claim
@@ -31,7 +31,7 @@ def list_(words: tuple[str, ...]) -> None:
 
     With WORD, such as rope or "flash attention", list those that it describes.
     """
-    from verify.files.names import shipped_folder, shipped_table
+    from verify.files import shipped_folder, shipped_table
     from verify.text.latex import plain
 
     # As the reference has them: no library is loaded, and nothing of them is looked at but words.
@@ -66,7 +66,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> int:
     The exit status is 1 if a line does not hold.
     """
     from verify.engine.store import Store, code, default_path
-    from verify.files.names import shipped_folder
+    from verify.files import shipped_folder
 
     width, store = console.width_of() or 80, None
     # The same code makes the same page of a claim that ships, without loading SymPy and checking it again.

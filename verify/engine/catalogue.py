@@ -19,7 +19,7 @@ from verify.claims.chapters import CHAPTERS, ORDER
 from verify.errors import ClaimError, VerifyError, nearest, place_in, what_is_wrong
 from verify.evidence import RESERVED, SLUG, USER
 from verify.evidence.load import meant, numbers
-from verify.files.reading import MEGABYTE, InputKind, read_bytes
+from verify.files import MEGABYTE, InputKind, read_bytes
 from verify.spec.claim import Claim
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")

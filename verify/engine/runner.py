@@ -30,7 +30,7 @@ from verify.evidence import (
 from verify.evidence.judging import PLACES, PLANNED_LOOK, share
 from verify.evidence.load import shipped
 from verify.executors.workers import Workers, environment, threads_of, using
-from verify.files.names import shipped_folder
+from verify.files import shipped_folder
 from verify.montecarlo.experiment import FINEST
 from verify.montecarlo.intervals import normal_quantile
 from verify.text.numbers import counted, seconds

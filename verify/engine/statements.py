@@ -15,8 +15,7 @@ from sympy import N
 from verify.errors import ClaimError, SourcesError, unknown
 from verify.evidence import ClaimRecord, Outcome, Part, Proof, Record, Slug, SourceRecord, Statement, Verdict
 from verify.evidence.texts import prose
-from verify.files.names import shipped_folder
-from verify.files.reading import MEGABYTE, InputKind, read_text
+from verify.files import MEGABYTE, InputKind, read_text, shipped_folder
 from verify.symbolic.calculus import expected
 from verify.symbolic.grammar import parse_value
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, STANDARD, Cov, E, Quantile, Var, d

@@ -22,8 +22,7 @@ from verify.evidence import USER, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.records import Sealed, seal_of
 from verify.evidence.texts import in_utc
-from verify.files.names import AUDIT, RUN, Names, shipped_folder, shipped_table
-from verify.files.reading import MEGABYTE, InputKind, read_text
+from verify.files import AUDIT, MEGABYTE, RUN, InputKind, Names, read_text, shipped_folder, shipped_table
 
 Reported = RunRecord | AuditRecord
 """A record of which there are pages."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from verify.files.names import shipped_folder
+from verify.files import shipped_folder
 
 SOURCES, RECORD = Path(__file__).parent, shipped_folder("data") / "proofs.json"
 """The folder of definitions, theorems and proofs in Coq, and the file that records them."""

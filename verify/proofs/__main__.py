@@ -13,7 +13,7 @@ from subprocess import check_output, run
 from typing import Any
 
 import verify.claims
-from verify.files.writing import write_whole
+from verify.files import write_whole
 from verify.proofs import RECORD, SOURCES
 from verify.proofs.statement import digest, library, theorem_of
 from verify.symbolic.chains import Derivation

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from verify.citing.citations import citation_parts, cite
 from verify.evidence import Check, ClaimRecord, ControlRecord, Proof, RunRecord, Statement, Verdict, words
 from verify.evidence.words import Badge
-from verify.files.names import shipped_table
+from verify.files import shipped_table
 from verify.report import tables
 from verify.report.tables import FigureView, Group, drawing
 from verify.text import numbers

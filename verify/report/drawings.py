@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 from verify.errors import OutputError
 from verify.evidence import Figure, RunRecord
 from verify.executors.workers import Workers, using
-from verify.files.writing import environment, write_together
+from verify.files import environment, write_together
 from verify.report.front import FEW, PLAN, is_led, ratios
 
 SMALL = "small."

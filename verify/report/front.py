@@ -18,7 +18,7 @@ from verify.evidence import (
     Verdict,
     words,
 )
-from verify.files.names import shipped_table
+from verify.files import shipped_table
 from verify.report.cards import Card, named, summed_up
 from verify.report.tables import FigureView, Row, check_table, drawing, sample_size, shared_settings, value_of
 from verify.text import numbers

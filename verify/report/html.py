@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
 from verify.evidence.words import Badge
-from verify.files.names import AUDIT, RUN, shipped_folder
+from verify.files import AUDIT, RUN, shipped_folder
 from verify.report.audit import audit_report
 from verify.report.drawings import draw_figures
 from verify.report.fonts import rules_for_screen

@@ -24,8 +24,7 @@ from verify.evidence import RunRecord
 from verify.evidence.load import creation
 from verify.evidence.words import Badge
 from verify.executors.workers import no_garbage_collection
-from verify.files.names import EDITIONS, RUN, shipped_folder
-from verify.files.writing import environment
+from verify.files import EDITIONS, RUN, environment, shipped_folder
 from verify.report.cards import keys_of
 from verify.report.drawings import draw_figures
 from verify.report.fonts import rules_for_print

@@ -18,7 +18,7 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.load import creation
-from verify.files.names import shipped_table
+from verify.files import shipped_table
 from verify.report import front
 from verify.report.cards import Card, card, keys_of
 from verify.report.tables import FigureView, refuted

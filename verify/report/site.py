@@ -15,7 +15,7 @@ from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import origin
 from verify.executors.workers import Workers
-from verify.files.names import shipped_table
+from verify.files import shipped_table
 from verify.report.cards import decides, keys_of
 from verify.report.drawings import draw_figures
 from verify.report.formulas import Formulas

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from verify.evidence import Outcome, Proof, Verdict, words
 from verify.evidence.load import command, creation, digest
 from verify.evidence.words import Badge, Tally
-from verify.files.names import shipped_folder, shipped_table
+from verify.files import shipped_folder, shipped_table
 from verify.report.formulas import Formula, Formulas
 from verify.report.tables import alone, sample_size
 from verify.text import numbers

@@ -11,8 +11,7 @@ from verify.errors import OutputError, RenderError, SettingsError, VerifyError, 
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
 from verify.executors.workers import Workers, using
-from verify.files.names import EDITIONS, RUN
-from verify.files.writing import write_together, write_whole
+from verify.files import EDITIONS, RUN, write_together, write_whole
 from verify.report.drawings import usable_caches
 
 # What draws is imported where it is used: its libraries may fail to load, and results are written first.

@@ -18,7 +18,7 @@ from sympy import Basic, Symbol, sqrt
 
 from verify.errors import ClaimError, nearest, unknown
 from verify.evidence import SLUG, USER, Assumption, Check, Fact, Figure, Reference
-from verify.files.names import shipped_table
+from verify.files import shipped_table
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.experiment import Comparison, Experiment, Prediction
 from verify.spec import figures as drawing

@@ -15,7 +15,7 @@ from sympy import Derivative, Dummy, Eq, Function, Indexed, Integral, Limit, S, 
 from sympy import sqrt, sympify
 
 from verify.errors import ClaimError, unknown
-from verify.files.names import shipped_table
+from verify.files import shipped_table
 from verify.symbolic.bounds import equal, put_in, slope
 from verify.symbolic.calculus import MomentMissing, NotDerived, conditional, expected
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation, Theorem

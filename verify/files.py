@@ -1,16 +1,82 @@
-"""Writes files whole or not at all: what was there before stays until the new content is complete."""
+"""Files: what is given is read up to a stated size, what is made is written whole or not at all.
+
+Also what the files of a record are called, and where those are that ship beside the code.
+"""
 
 import contextlib
 import errno
 import os
 import secrets
 import stat
+import sys
+import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from verify.errors import OutputError
+from verify.errors import OutputError, VerifyError
 
+MEGABYTE = 1_000_000
 _FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+_PACKAGE = Path(__file__).resolve().parent
+_IN_CHECKOUT = {"reference": "reports/reference"}
+
+
+class InputKind(NamedTuple):
+    """A kind of input: how many bytes it may have, the error that refuses it, and what to give instead.
+
+    ``dash`` says whether ``-`` stands for standard input.
+    """
+
+    at_most: int
+    error: type[VerifyError]
+    wanted: str
+    dash: bool = False
+
+
+def read_text(path: Path, kind: InputKind) -> str:
+    """Return the text of an input.
+
+    Raises:
+        VerifyError: as `read_bytes`, or it is not UTF-8; of the type that ``kind`` names.
+    """
+    content = read_bytes(path, kind)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise kind.error(f"{path}: line {line}: is not text in UTF-8; {kind.wanted}") from error
+
+
+def read_bytes(path: Path, kind: InputKind) -> bytes:
+    """Return the content of an input.
+
+    Raises:
+        VerifyError: it cannot be read, or is too large; of the type of ``kind``.
+    """
+    from_standard_input = kind.dash and path == Path("-")
+    if from_standard_input and sys.stdin is None:
+        raise kind.error(f"{path}: cannot be read (standard input is closed); {kind.wanted}")
+    limit = kind.at_most + 1
+    try:
+        content = sys.stdin.buffer.read(limit) if from_standard_input else head(path, limit)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise kind.error(f"{path}: cannot be read ({reason}); {kind.wanted}") from error
+    if len(content) > kind.at_most:
+        raise kind.error(f"{path}: is larger than {kind.at_most // MEGABYTE} MB; {kind.wanted}")
+    return content
+
+
+def head(path: Path, size: int) -> bytes:
+    """Return at most the first ``size`` bytes of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as stream:
+        return stream.read(size)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -90,11 +156,6 @@ def environment(**variables: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-def is_read_only(path: Path) -> bool:
-    """Return whether the mode lets nobody write a file; the superuser could, but is not meant to."""
-    return not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
-
-
 def check_writable(*paths: Path) -> None:
     """Try the folders of files with an empty file, so that a long run does not end in vain; leave nothing.
 
@@ -138,15 +199,16 @@ def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[tuple[Path
             stream.flush()
             if durably:
                 os.fsync(stream.fileno())
-        if not place.is_file():
+        if place.is_file():
+            mode = stat.S_IMODE(place.stat().st_mode)
+            # The superuser could write what nobody may, but is not meant to.
+            if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+                raise PermissionError(errno.EACCES, "it is read-only")
+        else:
             # A new file is as public as the user's umask says, which can be read by setting it alone.
             mask = os.umask(0)
             os.umask(mask)
             mode = 0o666 & ~mask
-        elif is_read_only(place):
-            raise PermissionError(errno.EACCES, "it is read-only")
-        else:
-            mode = stat.S_IMODE(place.stat().st_mode)
         temporary.chmod(mode)
         yield temporary, place
     finally:
@@ -163,3 +225,50 @@ def _as_output_error(path: Path) -> Iterator[None]:
         reason = os.strerror(errno.ENOTDIR) if in_the_way else error.strerror or str(error)
         remedy = "free space or choose" if error.errno in _FULL else "choose"
         raise OutputError(f"{path}: cannot be written ({reason}); {remedy} another place") from error
+
+
+def shipped_folder(name: str) -> Path:
+    """Return the folder of shipped files called ``name``: ``"templates"``, ``"data"`` or ``"reference"``.
+
+    A wheel carries them as ``verify/_templates`` and the like; a checkout and an editable install have them
+    at the top level, beside the package, the reference among the reports.
+
+    Raises:
+        FileNotFoundError: the installation is broken and has neither.
+    """
+    for place in (_PACKAGE / f"_{name}", _PACKAGE.parent / _IN_CHECKOUT.get(name, name)):
+        if place.is_dir():
+            return place
+    raise FileNotFoundError(f"the {name} folder is missing from this installation of sdpa-verify")
+
+
+@cache
+def shipped_table(name: str) -> Mapping[str, Any]:
+    """Return a table that ships among the data, such as ``"theorems"`` or ``"references"``."""
+    return tomllib.loads((shipped_folder("data") / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+EDITIONS = ("report", "brief", "full")
+"""Of at most fourteen pages, the usual edition; of one to three; with all of the evidence."""
+
+
+class Names(NamedTuple):
+    """The names of a record's file and of its pages; ``stem`` is that of their templates as well."""
+
+    evidence: str
+    stem: str
+
+    @property
+    def page(self) -> str:
+        """The page for the screen."""
+        return f"{self.stem}.html"
+
+    def sheet(self, edition: str = EDITIONS[0]) -> str:
+        """Return what the document for print is called in an edition; citations refer to the usual one."""
+        return f"{self.stem}.pdf" if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
+
+
+RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit")
+"""An audit has a page alone."""
+COMPARISON = "comparison.json"
+"""The record of two recordings that were compared; it has no page."""
