@@ -14,7 +14,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,16 @@ from sympy import Eq, I, Indexed, Integral, Rational, Sum, exp, sympify
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 
-from verify.symbolic.evaluation import MEANS_OF, Undecided, has, range_if_any, symbols_in
+from verify.symbolic.evaluation import MEANS_OF, Undecided, has, parts_of, ranges_of, symbols_in
+from verify.symbolic.evaluation import range_if_any
 from verify.symbolic.numbers import Point, evaluated, holds
-from verify.symbolic.vocabulary import BINDERS, Dot, Index, Law, families_of, free_indices
+from verify.symbolic.vocabulary import BINDERS, Dot, Index, Law, families_of
 
 MOST_DIGITS = 1000
 """Digits of what conditions put in for a symbol, and of the last attempt at a line."""
 
 CORNERS = tuple(map(sympify, (2, 1, 3, 0, -1, -2, "1/2", "-1/2", "1/10", 5)))
-"""Values at which lines tend to fail, besides those near ends of the domain, very small and large ones."""
+"""Values at which lines tend to fail, besides the ends of the domain, very small and large ones."""
 
 
 class Domain:
@@ -47,11 +48,12 @@ class Domain:
     def __init__(
         self, sides: tuple[Any, Any], relation: str, laws: dict[Any, Law], conditions: list[Any]
     ) -> None:
-        self.relation, self.random = relation, random.Random(1)  # noqa: S311  # no secrets
+        self.random = random.Random(1)  # noqa: S311  # no secrets
+        parts = parts_of(sides[0]) | parts_of(sides[1])
         self.families = families_of(sides[0]) | families_of(sides[1])
-        self.rows = {range_if_any(*part.args) for side in sides for part in side.atoms(*BINDERS)}
+        self.rows = {range_if_any(*part.args) for part in parts if isinstance(part, BINDERS)}
         counts = {size for family in self.families for size in getattr(family, "ranges", ())}
-        sums = (part for side in sides for part in side.atoms(Sum))
+        sums = (part for part in parts if isinstance(part, Sum))
         counts |= {bound for part in sums for limit in part.limits for bound in limit[1:]}
         self.sizes = [x for x in symbols_of(counts) if not isinstance(x, Index)]
         self.put, self.given, self.of_components = dict[Any, Any](), list[Any](), list[Any]()
@@ -59,11 +61,11 @@ class Domain:
         for condition in conditions:
             if isinstance(condition, Eq) and condition.lhs not in self.sizes:
                 name, x = condition.args
-                of_number = (name.is_Symbol or isinstance(name, Indexed)) and not x.has(Integral, *MEANS_OF)
+                of_number = (name.is_Symbol or isinstance(name, Indexed)) and not has(x, Integral, *MEANS_OF)
                 (self.put if of_number else said)[name] = x
             else:
-                (self.of_components if condition.has(Indexed, Dot) else self.given).append(condition)
-        self.sides = tuple(side.xreplace(said) for side in sides)
+                (self.of_components if has(condition, Indexed, Dot) else self.given).append(condition)
+        self.sides = tuple(side.xreplace(said) if said else side for side in sides)
         raws = [moment for family in self.families & set(laws) for moment in laws[family].raw]
         symbols = symbols_of([*self.sides, *self.given, *self.put.values(), *raws])
         self.symbols = [x for x in symbols if not isinstance(x, Index) and x not in {*self.sizes, *self.put}]
@@ -77,9 +79,11 @@ class Domain:
             self.ends[symbol] = sorted(ends | ({sympify(0)} if has_sign else set()))
         self._sizes_from: dict[int, list[dict[Any, int]]] = {}
         self.ranges: dict[Any, list[Index]] = {}
-        for index in sorted(set().union(*map(free_indices, self.sides)), key=str):
-            size = range_if_any(self.sides[0], index) or range_if_any(self.sides[1], index)
+        for index, size in ranges_of(*self.sides):
             self.ranges.setdefault(size, []).append(index)
+        # Of leading terms, means, strict bounds and equivalences no extreme values are tried.
+        is_plain = relation in {"=", "≤", "≥"} and not isinstance(sides[0], Relational)
+        self.corners = {symbol: self._corners(symbol, relation, is_plain) for symbol in self.symbols}
 
     def has(self, *kinds: Any) -> bool:
         """Return whether a side has a part of these kinds."""
@@ -92,7 +96,7 @@ class Domain:
             wanted: How many points, at most.
             least: The least size of rows.
         """
-        corners, sizes, most = self._corners, self._sizes(least), wanted // 2
+        corners, sizes, most = self.corners.values(), self._sizes(least), wanted // 2
         if math.prod(map(len, corners)) <= most:
             plans = list(itertools.product(*corners))
         else:
@@ -103,7 +107,7 @@ class Domain:
             if turn < min(most, len(plans) * len(sizes)):
                 plan = plans[turn % len(plans)]
             elif self.symbols:
-                plan = tuple(self._any(symbol) for symbol in self.symbols)
+                plan = tuple(map(self._any, self.symbols))
             else:
                 return
             # The first sizes from here on at which the conditions hold.
@@ -114,27 +118,19 @@ class Domain:
                     yield values
                     break
 
-    @cached_property
-    def _corners(self) -> list[list[Any]]:
-        """By symbol, values where lines tend to fail: small ones, those near ends of its domain, large."""
-        small = Rational(1, 1000)
+    def _corners(self, symbol: Any, relation: str, is_plain: bool) -> list[Any]:
+        """Return values where lines tend to fail: small ones, those near ends of the domain, large."""
         # Where exponentials of a thousand cancel, no number of digits shows the rest.
-        large = 30 if self.has(exp, HyperbolicFunction) else 1000
-        # Of leading terms, means, strict bounds and equivalences no extreme values are tried.
-        is_plain = self.relation in {"=", "≤", "≥"} and not isinstance(self.sides[0], Relational)
-        extreme = (small, large, -small, -large) if is_plain and not self.has(Integral, *MEANS_OF) else ()
-        # Near a singular end rules of both sizes miss the same of an integral.
-        near = (0, 1, -1) if self.has(Integral) else (0, 1, -1, small, -small)
-        corners = []
-        for symbol in self.symbols:
-            ends = self.ends[symbol]
-            values = [*CORNERS, *extreme, sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
-            if self.relation == "=" and symbol.is_complex is None:
-                # Its imaginary part is beyond π, where the root of an exponential changes its sign.
-                values.append(Rational(-1, 2) + 7 * I / 2)
-            inside = [x for x in dict.fromkeys(map(sympify, values)) if self.may_be(symbol, x)]
-            corners.append(inside or [self._any(symbol)])
-        return corners
+        small, large = Rational(1, 1000), 30 if self.has(exp, HyperbolicFunction) else 1000
+        ends, values = self.ends[symbol], list(CORNERS)
+        if is_plain and not self.has(Integral, *MEANS_OF):
+            values += [small, large, -small, -large]
+        values += [end + x for end in ends for x in (0, 1, -1)]
+        if relation == "=" and symbol.is_complex is None:
+            # Its imaginary part is beyond π, where the root of an exponential changes its sign.
+            values.append(Rational(-1, 2) + 7 * I / 2)
+        inside = [x for x in dict.fromkeys(map(sympify, values)) if self.may_be(symbol, x)]
+        return inside or [self._any(symbol)]
 
     def _any(self, symbol: Any) -> Any:
         """Return a random value of a symbol, near the ends of its domain or between them."""
@@ -239,16 +235,16 @@ class NumericLaw:
     normal: bool = False
     quantile: Callable[[Any], Any] | None = None
 
-    def rule(self, components: int = 1, most: int = 1, coarse: int = 0) -> tuple[Any, Any]:
+    def rule(self, components: int = 1, most: int = 1, *, coarse: bool = False) -> tuple[Any, Any]:
         """Return nodes and weights; of a whole law so many that all components have at most ``most``.
 
-        A rule that is ``coarse`` has three quarters of them, or where that is 2 half of them.
+        A rule that is ``coarse`` has half of them.
         """
         if not self.whole:
             return _rule(self.centres, self.spreads)
         limit = 40 if self.normal or self.quantile else len(self.centres)
         count = max(FEW, min(limit, int(most ** (1 / max(components, 1)) + 1e-9)))
-        count = max(2, min(count - 1, (4 - coarse) * count // 4)) if coarse else count
+        count = max(2, count // 2) if coarse else count
         if self.quantile:
             return self.quantile((np.arange(count) + 0.5) / count), np.full(count, 1 / count)
         if not self.normal:
@@ -258,9 +254,9 @@ class NumericLaw:
 
     def draws(self, seed: tuple[int, ...], count: int) -> Any:
         """Return so many draws, the same for a seed."""
-        if self.normal:
-            return self.centres[0] + self.spreads[0] * _standard_normals(seed, count)
         rng = np.random.default_rng(seed)
+        if self.normal:
+            return self.centres[0] + self.spreads[0] * rng.standard_normal(count)
         if self.quantile:
             return self.quantile(rng.random(count))
         nodes, weights = self.rule(1, len(self.centres))
@@ -337,11 +333,6 @@ def _rule(centres: tuple[float, ...], spreads: tuple[float, ...]) -> tuple[Any, 
 
 
 _hermite = cache(np.polynomial.hermite_e.hermegauss)
-
-
-@lru_cache(maxsize=1024)
-def _standard_normals(seed: tuple[int, ...], count: int) -> Any:
-    return np.random.default_rng(seed).standard_normal(count)
 
 
 def _short(number: float) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 from sympy import Derivative, Dummy, Indexed, IndexedBase, Integer, Integral, S, Subs, Sum, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, range_of
+from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, free_indices
+from verify.symbolic.vocabulary import range_of
 
 MEANS_OF = (E, Var, Cov)
 """What is a mean, or is made of means."""
@@ -206,16 +207,17 @@ class Evaluation:
         # A score or a row speaks of sizes that are not written in it.
         places = {index: place for index, place in self.places.items() if isinstance(place, int)}
         entries, rows = _rows_of(of, frozenset({**self.sizes, **places}.items()), frozenset(self.laws))
-        weights, columns, world = self.outcomes(entries, has_world=has_world, modulus=modulus)
+        weights, table, world = self.outcomes(entries, has_world=has_world, modulus=modulus)
         beside = (1,) * (self.depth - 1)
 
-        def table(modulus: int) -> Numbers:
-            values = columns(modulus)
+        @cache
+        def columns(modulus: int) -> Numbers:
+            values = table(modulus)
             return values.reshape(*values.shape[:2], *beside, values.shape[-1])
 
         if world is not None:
             world = world.astype(np.uint64).reshape(-1, *beside, 1)
-        with self.having(rows=rows, columns=table, world=world, depth=self.depth + 1):
+        with self.having(rows=rows, columns=columns, world=world, depth=self.depth + 1):
             return weights.reshape(len(weights), *beside, weights.shape[-1]), self.value(of, modulus)
 
     def outcomes(
@@ -244,10 +246,7 @@ class Evaluation:
 
     def in_outcomes(self, family: Family, places: Any, modulus: int = 0) -> Numbers:
         """Return a family's entries at places, which are numbers or go along axes, in all outcomes."""
-        key = ("outcomes", modulus)
-        if key not in self.known:
-            self.known[key] = self.columns(modulus)
-        table, rows = self.known[key], (self.rows or {})[family][places]
+        table, rows = self.columns(modulus), (self.rows or {})[family][places]
         if not isinstance(rows, np.ndarray):
             return table[rows]
         # Places may go along axes outside of those of the outcomes. Rows beside each other are not copied.
@@ -339,9 +338,15 @@ def _as_whole(x: Any) -> int:
 
 
 @lru_cache(maxsize=65536)
+def parts_of(x: Any) -> frozenset[Any]:
+    """Return an expression and all its parts, each once; lines of a chain have most of them in common."""
+    return frozenset([x]).union(*map(parts_of, x.args))
+
+
+@lru_cache(maxsize=65536)
 def has(x: Any, *kinds: Any) -> bool:
     """Return whether an expression has a part of these kinds; asked of the same at every point."""
-    return bool(x.has(*kinds))
+    return any(isinstance(part, kinds) for part in parts_of(x))
 
 
 @lru_cache(maxsize=65536)
@@ -370,10 +375,12 @@ def _peeled(part: Part) -> tuple[Part, Part, Any, Any, Any, bool, bool]:
         apart, inner = S.One, Sum(x.function, *before)
     else:
         apart, inner = x.function.as_independent(index, as_Add=False)
-    ends = (end for part in inner.atoms(Sum) for _, *ends in part.limits for end in ends)
+    ends = (
+        end for part in parts_of(inner) if isinstance(part, Sum) for _, *ends in part.limits for end in ends
+    )
     has_sums_up_to_it = any(end.has(index) for end in ends)
     first, last = (int(end) if end.is_Integer else end for end in (low, high))
-    return part_of(apart), part_of(inner), index, first, last, inner.has(*MEANS_OF), has_sums_up_to_it
+    return part_of(apart), part_of(inner), index, first, last, has(inner, *MEANS_OF), has_sums_up_to_it
 
 
 @lru_cache(maxsize=1024)
@@ -416,6 +423,13 @@ def range_if_any(x: Any, index: Any) -> Any:
         return range_of(x, index)
     except ClaimError:
         return None
+
+
+@lru_cache(maxsize=256)
+def ranges_of(*sides: Any) -> list[tuple[Any, Any]]:
+    """Return the free indices of both sides, each with the size of its range, None where no family has it."""
+    free = sorted(set().union(*map(free_indices, sides)), key=str)
+    return [(x, next(filter(None, (range_if_any(side, x) for side in sides)), None)) for x in free]
 
 
 class _Mean(E):

@@ -19,7 +19,7 @@ from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial
 from sympy import fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.evaluation import Undecided, differentiated, part_of
+from verify.symbolic.evaluation import Undecided, differentiated, has, part_of, parts_of, symbols_in
 from verify.symbolic.points import P, Points, TooManyOutcomes
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, StepError
 from verify.symbolic.vocabulary import definition, range_of
@@ -84,8 +84,8 @@ def _error(
 
 def _opened(x: Any) -> Any:
     """Return an expression with definitions put in, derivatives taken, and squares taken out of roots."""
-    for part in x.atoms(Indexed):
-        if not isinstance(part.base, Family):
+    for part in parts_of(x):
+        if isinstance(part, Indexed) and not isinstance(part.base, Family):
             raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
 
     def weight_of_largest(largest: Any) -> Any:
@@ -97,9 +97,12 @@ def _opened(x: Any) -> Any:
         return exp(Largest(scores, key)) / Sum(exp(others), (other, 1, range_of(others, other)))
 
     x = differentiated(x)
-    if x.has(Largest):
+    if has(x, Largest):
         x = x.replace(lambda part: isinstance(part, Largest), weight_of_largest)
-    return definition(x).replace(_is_root, lambda root: Pow(factor(root.base), root.exp))
+    x = definition(x)
+    if any(map(_is_root, parts_of(x))):
+        x = x.replace(_is_root, lambda root: Pow(factor(root.base), root.exp))
+    return x
 
 
 def _is_root(x: Any) -> bool:
@@ -109,8 +112,9 @@ def _is_root(x: Any) -> bool:
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
     """Evaluate both sides at points for each assignment of sizes."""
     budget, seeds = float(MOST_STEPS), count()
-    signs = {part.args for side in sides for part in side.atoms(Abs, sign, Indicator, Max, Min)}
-    roots = {part for side in sides for part in side.atoms(Pow) if _is_root(part)}
+    parts = parts_of(sides[0]) | parts_of(sides[1])
+    signs = {part.args for part in parts if isinstance(part, Abs | sign | Indicator | Max | Min)}
+    roots = filter(_is_root, parts)
     signs |= {(of,) for root in roots for of in Mul.make_args(root.base) if of.is_Pow and of.exp.is_even}
     if len(signs) > MOST_SIGNS:
         raise Undecided(f"it has more than {MOST_SIGNS} different signs, too many to try them all")
@@ -139,12 +143,12 @@ def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[
     symbols as any other, and drawn.
     """
     counting = sorted((_counting(before) | _counting(after)) - set(fixed), key=str)
-    powers = {part for side in (before, after) for part in side.atoms(Pow) if not part.base.has(Sum)}
+    powers = [part for part in parts_of(before) | parts_of(after) if part.is_Pow and not has(part.base, Sum)]
     divisors = [part.base for part in powers if part.exp.is_Integer and part.exp.is_negative]
     degree = 0
     for size in counting:
         degrees = [_degree(before, size), _degree(after, size)]
-        divides = any(base.has(size) for base in divisors)
+        divides = any(size in parts_of(base) for base in divisors)
         degree = max(degree, sum(degrees) if divides else max(degrees))
     times = max(LEAST_ASSIGNMENTS, degree + 2) if counting else 1
     pool = range(LEAST_SIZE, LEAST_SIZE + times + len(counting) - 1)
@@ -165,17 +169,19 @@ def is_size(symbol: Any) -> bool:
 @lru_cache(maxsize=4096)
 def _counting(x: Any) -> frozenset[Any]:
     """Sizes in ends of sums and in whatever is evaluated at whole numbers only."""
-    parts: list[Any] = []
-    for part in x.atoms(Sum):
-        parts += [end for limit in part.limits for end in limit[1:]]
-    for part in x.atoms(gamma, factorial, binomial):
-        parts += part.args
-    # Whether a long base is positive takes SymPy long, and most exponents are numbers.
-    powers = (part for part in x.atoms(Pow) if any(map(is_size, part.exp.free_symbols)))
-    parts += [part.exp for part in powers if not part.base.is_positive]
-    parts += [range_of(*part.args) for part in x.atoms(Largest)]
-    bound = {limit[0] for part in x.atoms(Sum, Integral) for limit in part.limits}
-    return frozenset(size for part in parts for size in sympify(part).free_symbols if is_size(size)) - bound
+    counted: list[Any] = []
+    for part in parts_of(x):
+        if isinstance(part, Sum):
+            counted += [end for limit in part.limits for end in limit[1:]]
+        elif isinstance(part, gamma | factorial | binomial):
+            counted += part.args
+        elif isinstance(part, Largest):
+            counted.append(range_of(*part.args))
+        # Whether a long base is positive takes SymPy long, and most exponents are numbers.
+        elif part.is_Pow and any(map(is_size, symbols_in(part.exp))) and not part.base.is_positive:
+            counted.append(part.exp)
+    bound = {limit[0] for part in parts_of(x) if isinstance(part, Sum | Integral) for limit in part.limits}
+    return frozenset(filter(is_size, frozenset().union(*map(symbols_in, counted)))) - bound
 
 
 def _degree(x: Any, size: Any) -> Any:

@@ -33,8 +33,13 @@ MOST, MOST_WITHIN, MOST_TERMS = 8_000, 200, 3_000_000
 NOTHING = 1e-14
 """A number in floats that may be 0 but for rounding."""
 
-DRAWS, BATCHES = 4000, 50
+DRAWS, BATCHES = 2000, 20
 """Draws of a mean that has more outcomes, and the parts of them that its error is estimated from."""
+
+# Weights of the draws, a draw a row: in the mean of all, and in the means without each batch.
+_SHARES = np.ones((DRAWS, BATCHES + 1))
+_SHARES[:, 1:] -= np.repeat(np.eye(BATCHES), DRAWS // BATCHES, axis=0)
+_SHARES /= _SHARES.sum(axis=0)
 
 JOINT = np.array([0.5, 0.3, 0.2])
 """The chances of three outcomes, for families of which no law is assumed."""
@@ -57,18 +62,15 @@ class Point(Evaluation):
         laws: dict[Family, Any] | None = None,
         fixed: frozenset[Family] = frozenset(),
         seed: int = 1,
-        *,
-        exact: bool = True,
-        budget: float = math.inf,
     ) -> None:
         counted = {x: int(value) for x, value in values.items() if x.is_integer and value == int(value)}
         super().__init__(
-            {x: value for x, value in counted.items() if not isinstance(x, Index)}, laws or {}, budget
+            {x: value for x, value in counted.items() if not isinstance(x, Index)}, laws or {}, math.inf
         )
         self.places = {x: value for x, value in counted.items() if isinstance(x, Index)}
         self.rules = RULES
-        self.values, self.fixed, self.seed, self.exact = values, fixed, seed, exact
-        self.drawn, self.long, self.coarse, self.magnitude = False, False, 0, 0.0
+        self.values, self.fixed, self.seed, self.exact = values, fixed, seed, True
+        self.drawn, self.long, self.coarse, self.magnitude = False, False, False, 0.0
         self.given: dict[Any, Any] = {}
         self.ranges: dict[Family, tuple[bool, list[int]]] = {}
 
@@ -151,17 +153,14 @@ class Point(Evaluation):
             return mean.value
         has_world = bool(families_of(part.x) - set(self.laws) - self.fixed)
         weights, values = self.over_outcomes(part, has_world=has_world)
-        if self.drawn:
-            values = np.broadcast_to(values, (DRAWS, *(1,) * self.depth))
-            sizes = np.abs(values)
-            if sizes.max() >= sizes.sum() / 50:
-                raise Undecided("draws of which few count, or none")
-            # The mean of all, and without each part: along the last axis, as points are.
-            parts = values.reshape(BATCHES, -1).mean(axis=1)
-            return np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
         terms = weights * values
         if not np.isfinite(terms).all():
             raise Undecided("an outcome without a value")
+        if self.drawn:
+            # An event that all draws meet, or none, has a share near 1 or 0; how near is not seen.
+            sizes = np.abs(terms[..., 0])
+            if sizes.max() >= sizes.sum() / 25 or (np.size(values) > 1 and np.ptp(values) == 0):
+                raise Undecided("draws of which few count, or which are alike")
         return self.added(terms)
 
     def outcomes(
@@ -171,19 +170,15 @@ class Point(Evaluation):
         if not self.drawn:
             return super().outcomes(entries, has_world=has_world, modulus=modulus)
         # An entry has the same draws in all means of a point.
-        key = (*entries, "draws")
-        if entries and key not in self.known:
-            draws = [_draws_of(self.laws[entry[0]], self.seed + 2, entry) for entry in entries]
-            self.known[key] = np.stack(draws)[..., None]
+        draws = [_draws_of(self.laws[entry[0]], self.seed + 2, entry) for entry in entries]
         joint = np.random.default_rng(self.seed + 3).choice(len(JOINT), DRAWS, p=JOINT) if has_world else None
-        table = self.known.get(key)
-        return np.full((1, 1), 1 / DRAWS), lambda _: table, joint
+        return _SHARES, lambda _: np.stack(draws)[..., None], joint
 
     def supports_of(self, bases: list[Any], _: int) -> Supports:
         """Return values and weights of an entry of each family, by the rule of its law."""
         drawn = [base for base in bases if base is not None]
         most = (MOST_WITHIN if self.depth > 1 else MOST) // (len(JOINT) if None in bases else 1)
-        rules = {base: self.laws[base].rule(len(drawn), most, self.coarse) for base in drawn}
+        rules = {base: self.laws[base].rule(len(drawn), most, coarse=self.coarse) for base in drawn}
         rules |= {None: (np.arange(len(JOINT)), JOINT)} if None in bases else {}
         if math.prod(len(rules[base][1]) for base in bases) > MOST:
             raise Undecided("too many outcomes")

@@ -21,9 +21,9 @@ import sympy
 from sympy import Abs, Add, Indexed, Mul, Pow, S, Sum, Symbol, exp, log, sympify
 
 from verify.symbolic.evaluation import LONGEST_SUM, Evaluation, Numbers, Part, Rules, Supports, Undecided
-from verify.symbolic.evaluation import outermost, part_of, range_if_any
+from verify.symbolic.evaluation import outermost, part_of, parts_of, ranges_of
 from verify.symbolic.vocabulary import E, Family, Given, Indicator, Largest, Laws
-from verify.symbolic.vocabulary import families_of, free_indices, range_of
+from verify.symbolic.vocabulary import families_of, range_of
 
 Q = 2091233759
 """A prime; P = 2Q + 1 and (Q - 1)/2 are primes as well, so that every root is unique; products of two numbers
@@ -78,9 +78,12 @@ class Points(Evaluation):
 
     def place(self, *sides: Any) -> None:
         """Give each free index a number; within a range they differ."""
-        indices, taken = _places(*sides)
-        taken = {size: set(places) for size, places in taken.items()}
-        for index, size in indices:
+        taken: dict[Any, set[int]] = {}
+        for part in {part for side in sides for part in parts_of(side) if isinstance(part, Indexed)}:
+            for place, size in zip(part.indices, part.base.ranges, strict=True):
+                if place.is_Integer:
+                    taken.setdefault(size, set()).add(int(place))
+        for index, size in ranges_of(*sides):
             # A range that no sum goes over may have any size.
             open_ended = size is None or any(x not in self.sizes for x in size.free_symbols)
             number = LONGEST_SUM if open_ended else self.whole(size)
@@ -134,19 +137,6 @@ class Points(Evaluation):
         """Leave out the points at which a condition fails, in any outcome."""
         mask = np.asarray(mask)
         self.valid = self.valid & (mask if mask.ndim < 2 else mask.all(axis=tuple(range(mask.ndim - 1))))
-
-
-@lru_cache(maxsize=256)
-def _places(*sides: Any) -> tuple[list[tuple[Any, Any]], dict[Any, set[int]]]:
-    """Return the free indices, each with the size of its range, and by size the places that are numbers."""
-    numbers: dict[Any, set[int]] = {}
-    for part in set().union(*(side.atoms(Indexed) for side in sides)):
-        for place, size in zip(part.indices, part.base.ranges, strict=True):
-            if place.is_Integer:
-                numbers.setdefault(size, set()).add(int(place))
-    free = sorted(set().union(*map(free_indices, sides)), key=str)
-    sizes = (next(filter(None, (range_if_any(side, index) for side in sides)), None) for index in free)
-    return list(zip(free, sizes, strict=True)), numbers
 
 
 def _mixed(numbers: Numbers) -> Numbers:

@@ -9,7 +9,8 @@ standard errors. It proves nothing: a line that passes has not been refuted.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -21,19 +22,11 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from verify.symbolic.domains import MOST_DIGITS, Domain, NoLaw, NumericLaw, law_with, symbols_of
-from verify.symbolic.evaluation import (
-    MEANS_OF,
-    Undecided,
-    differentiated,
-    entries_in,
-    has,
-    part_of,
-    symbols_in,
-)
+from verify.symbolic.evaluation import MEANS_OF, Undecided, differentiated, has, parts_of, symbols_in
 from verify.symbolic.numbers import BATCHES, NOTHING, Point, evaluated, holds
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import Family, Given, Index, Indicator, Laws, Named, definition, families_of
-from verify.symbolic.vocabulary import range_of, unnamed
+from verify.symbolic.vocabulary import free_indices, range_of, unnamed
 
 DIGITS = (30, 60, MOST_DIGITS)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -44,11 +37,8 @@ BUDGET = 10_000
 POINTS, FEWER, MEANS, RATIOS, DRAWN = 60, 12, 12, 6, 4
 """The most points of a line: plain, with components or an integral, with a mean, of limits, and by draws."""
 
-MANY, LONG, FEW = 20, (1024, 10**6, 10**60), 2
-"""Sizes of rows that are drawn besides, and of long ones, whose means are integrals; points of each."""
-
-WIDER = 16
-"""How many times wider scores of long rows are spread as well."""
+LONG, FEW, WIDER = (1024, 10**6, 10**60), 2, 16
+"""Keys of long rows, whose means are integrals; points of each, and once more with so much wider scores."""
 
 THRIFT = 3
 """How many times fewer points a line has that is tried briefly."""
@@ -114,15 +104,11 @@ def _tried_as(before: Any, relation: str, after: Any, laws: Any, given: Any, bri
         return trial.leading()
     if domain.has(*MEANS_OF):
         return trial.means()
-    judge, wanted, how = trial.in_digits, 2 * FEWER if domain.families else POINTS, ""
+    judge, wanted = trial.in_digits, 2 * FEWER if domain.families else POINTS
     if domain.has(Integral):
-        judge, wanted, how = trial.by_quadrature, FEWER, ", by quadrature"
-    count = 0
-    for number, values in enumerate(domain.points(wanted // trial.thrift), 1):
-        if trial.budget <= 0:
-            break
-        count += trial.holds_at(trial.point(values, number), judge)
-    return _tried(count, "point", how)
+        judge, wanted = trial.by_quadrature, FEWER
+    points = enumerate(domain.points(wanted // trial.thrift), 1)
+    return _in_words(trial.seen(judge, (trial.point(values, number) for number, values in points)))
 
 
 @lru_cache(maxsize=4096)
@@ -147,16 +133,14 @@ class _Trial:
         self.domain = Domain(sides, relation, laws, [_opened(x) for x in given])
         self.sides = self.domain.sides
         # Conditions on components, whether those stand outside of means, and their free indices.
-        self.of_components = list[tuple[Any, bool, list[Any]]]()
+        self.of_components = list[tuple[Any, bool, list[Index]]]()
         for condition in self.domain.of_components:
             # An expression that is never negative is positive in almost every outcome of a law without atoms.
             whole = all(laws[family].whole for family in families_of(condition) if family in laws)
             is_positive = isinstance(condition, Gt) and condition.lts == 0 and whole
             if not (is_positive and _is_never_negative(condition.gts)):
-                outside = entries_in(part_of(condition))
-                free = set().union(*(free for *_, free in outside))
-                indices = sorted((x for x in free if isinstance(x, Index)), key=str)
-                self.of_components.append((condition, bool(outside), indices))
+                indices = sorted(free_indices(condition), key=str)
+                self.of_components.append((condition, bool(_outside_means(condition)), indices))
 
     def point(self, values: dict[Any, Any], seed: int, **more: Any) -> Point:
         """Return the point of these values; those of components are put in at their places."""
@@ -166,98 +150,86 @@ class _Trial:
             point.given[name.base, *map(point.whole, name.indices)] = value
         return point
 
-    # Each of these returns whether the line holds at a point. They return False or raise Undecided where that
-    # cannot be seen, and raise Counterexample where it is false.
+    def seen(self, judge: Callable[[Point], str], points: Iterable[Point]) -> Counter[str]:
+        """Return at how many points the line is seen to hold, by the words for how that is seen.
 
-    def holds_at(self, point: Point, judge: Callable[[Point], bool]) -> bool:
-        """Return whether the line is seen to hold at a point."""
-        try:
-            return judge(point)
-        except Undecided:
-            return False
+        A judge returns these words where the line holds, raises Undecided where that cannot be seen, and
+        Counterexample where it is false.
+        """
+        counts = Counter[str]()
+        for point in points:
+            if self.budget <= 0:
+                break
+            with suppress(Undecided):
+                counts[judge(point)] += 1
+        return counts
 
-    def in_digits(self, point: Point) -> bool:
+    def in_digits(self, point: Point) -> str:
         """Try the line at a point, in more and more digits as long as it seems false."""
-        first = None
         for digits in DIGITS:
             with mp.workdps(digits):
                 (left, right), _ = self._values(point)
-                gap = left - right
-                if isinstance(gap, mp.mpc) and self.relation != "=":
-                    return False
-                first = abs(gap) if first is None else first
                 tiny = max(abs(left), abs(right), 1) * mp.mpf(10) ** (-digits // 2)
-                # What shrinks by 15 digits as digits are added was left of numbers that cancel.
-                vanishes = digits > DIGITS[0] and abs(gap) <= first * mp.mpf(10) ** (-DIGITS[0] // 2)
-                is_positive = isinstance(gap, mp.mpc) or gap > 0
-                sign = 0 if vanishes or abs(gap) <= tiny else 1 if is_positive else -1
-            if sign in ALLOWED[self.relation]:
-                return True
-        raise self.counterexample(point, f"{_number(left)} {self.relation} {_number(right)} is false")
+                try:
+                    self._compare(point, left, right, tiny)
+                except Counterexample:
+                    if digits == DIGITS[-1]:
+                        raise
+                else:
+                    break
+        return ""
 
-    def by_quadrature(self, point: Point) -> bool:
-        """Try the line at a point, by rules of two sizes, whose difference is the error."""
-        point.exact = False
-        (left, right), magnitudes = self._values(point)
-        if np.isinf(left) and np.isinf(right):
-            return False
+    def by_quadrature(self, point: Point) -> str:
+        """Try the line at a point: over all outcomes, or by rules of two sizes."""
+        (left, right), magnitudes = self._values(point, exact=False)
         scale = max(abs(left), abs(right))
-        rounding = NOTHING if np.isinf(scale) else NOTHING + 1e-11 * scale + 1e-12 * max(magnitudes)
-        if self.is_exact(point) or np.isinf(scale):
-            return self._compare(point, left, right, rounding)
+        if np.isinf(left) and np.isinf(right):
+            raise Undecided("both sides are infinite")
+        error = NOTHING if np.isinf(scale) else NOTHING + 1e-11 * scale + 1e-12 * max(magnitudes)
+        if self.is_exact(point):
+            self._compare(point, left, right, error)
+            return "exactly"
         if self.domain.has(Indicator, sign):
-            return False  # a jump between nodes is seen by neither rule
-        point.coarse = 1
-        coarse, _ = self._values(point)
-        for x, y, magnitude in zip((left, right), coarse, magnitudes, strict=True):
-            if abs(x - y) > 0.02 * max(abs(x), magnitude):
-                return False  # two rules that miss the same are near each other by chance alone
-        error = 10 * abs(left - right - coarse[0] + coarse[1]) + rounding
-        try:
-            return self._compare(point, left, right, error) and bool(error <= max(1e-4 * scale, 1e-6))
-        except Counterexample:
-            # Two rules may err alike, where something is flat but not analytic.
-            point.coarse = 2
-            third, _ = self._values(point)
-            if abs(left - right) < 10 * abs(left - right - third[0] + third[1]):
-                return False
-            raise
+            raise Undecided("a jump between nodes is seen by neither rule")
+        if np.isfinite(scale):
+            coarse, _ = self._values(point, exact=False, coarse=True)
+            # Two rules that miss the same of a side are near each other by chance alone.
+            for x, y, magnitude in zip((left, right), coarse, magnitudes, strict=True):
+                if abs(x - y) > 0.02 * max(abs(x), magnitude):
+                    raise Undecided("the rules are far from each other")
+            error += 10 * abs(left - right - coarse[0] + coarse[1])
+        self._compare(point, left, right, error)
+        if not error <= max(1e-4 * scale, 1e-6):
+            raise Undecided("the rules are not near enough to each other to show that it holds")
+        return "by quadrature"
 
-    def by_integrals(self, point: Point) -> bool:
+    def by_integrals(self, point: Point) -> str:
         """Try the line at a point with long rows, where its means are integrals over one score."""
-        point.long = True
-        self.budget = max(self.budget, 100)
-        (left, right), _ = self._values(point)
-        error = 1e-7 * max(abs(left), abs(right), 1.0)
-        if self.domain.has(Integral):
-            # An author's integrand may have a peak too narrow for these rules.
-            point.coarse = 1
-            coarse, _ = self._values(point)
-            if max(abs(left - coarse[0]), abs(right - coarse[1])) > error:
-                return False
-        return self._compare(point, left, right, error)
+        (left, right), _ = self._values(point, exact=False, long=True)
+        self._compare(point, left, right, 1e-7 * max(abs(left), abs(right), 1.0))
+        return "in long rows"
 
-    def by_draws(self, point: Point) -> bool:
+    def by_draws(self, point: Point) -> str:
         """Try the line at a point by draws: beyond six standard errors of the jackknife it is false."""
-        point.drawn, point.exact, point.coarse = True, False, 0
-        self.budget = max(self.budget, BUDGET / 2)
-        left, right = (np.broadcast_to(side, (BATCHES + 1,)) for side in self._values(point)[0])
+        sides, _ = self._values(point, exact=False, drawn=True)
+        left, right = (np.broadcast_to(side, (BATCHES + 1,)) for side in sides)
         # Without one of B batches a mean moves by 1/(B - 1) of how far that batch is off: hence the factor.
         gaps = (left - right)[1:]
         spread = np.sqrt((BATCHES - 1) / BATCHES * np.sum(np.abs(gaps - gaps.mean()) ** 2))
         error = NOTHING + STANDARD_ERRORS * spread + 1e-9 * max(abs(left[0]), abs(right[0]))
         try:
-            return self._compare(point, left[0], right[0], error)
+            self._compare(point, left[0], right[0], error)
         except Counterexample as false:
             raise Counterexample(f"{false}, drawn") from None
+        return "drawn"
 
-    def _values(self, point: Point) -> tuple[list[Any], list[float]]:
-        """Return both sides at a point, and the size of terms of each.
+    def _values(self, point: Point, **how: Any) -> tuple[list[Any], list[float]]:
+        """Return both sides at a point, evaluated as said there, and the size of terms of each.
 
         Raises:
             Undecided: a side has no value, or conditions on components fail or are not seen to hold.
         """
-        point.budget, point.known = self.budget, {}
+        point.__dict__.update(how, budget=self.budget, known={})
         sides, magnitudes = [], []
         try:
             for side in self.sides:
@@ -276,18 +248,24 @@ class _Trial:
         finally:
             self.budget = min(self.budget - 1, point.budget)
 
-    def _compare(self, point: Point, left: Any, right: Any, error: Any) -> bool:
-        """Return whether the sides stand as they should by more than an error, or are equal within it."""
+    def _compare(self, point: Point, left: Any, right: Any, error: Any) -> None:
+        """Return where the sides stand as they should by more than an error, or are equal within it.
+
+        Raises:
+            Undecided: that is not seen.
+            Counterexample: they stand otherwise.
+        """
         gap = left - right
-        if not np.isfinite(error) or (np.iscomplexobj(gap) and self.relation != "="):
-            return False
-        gap = max(gap.real, gap.imag, key=abs) if np.iscomplexobj(gap) else gap
-        sign = int(np.sign(gap)) if abs(gap) > error else 0
+        is_known = abs(gap) >= 0 and error < np.inf
+        if not is_known or (gap.imag and self.relation != "="):
+            raise Undecided("they cannot be compared")
+        gap = max(gap.real, gap.imag, key=abs)
+        sign = 0 if abs(gap) <= error else 1 if gap > 0 else -1
         if sign in ALLOWED[self.relation]:
-            return True
+            return
         if sign or self.is_exact(point):
             raise self.counterexample(point, f"{_number(left)} {self.relation} {_number(right)} is false")
-        return False
+        raise Undecided("they are too near each other")
 
     def counterexample(self, point: Point, says: str) -> Counterexample:
         """Return the error that names a point and says what is false there."""
@@ -306,30 +284,23 @@ class _Trial:
     # Means.
 
     def means(self) -> str:
-        """Try a line with means: over all outcomes, by quadrature, or by draws; also in long rows."""
-        domain = self.domain
-        outside = {base for side in self.sides for base, *_ in entries_in(part_of(side))} - set(self.laws)
+        """Try a line with means: over all outcomes or by quadrature, else by draws; also in long rows."""
         # Given numbers, and families without a law that stand outside means where laws are given.
-        given = {family for family in domain.families if isinstance(family, Given)}
-        fixed = frozenset(given | outside if self.laws else given)
-        counts, left_open = {"exactly": 0, "by quadrature": 0}, list[Point]()
-        for point in self._drawn_from(fixed, MEANS // self.thrift):
-            if self.budget <= 0:
-                break
-            if self.holds_at(point, self.by_quadrature):
-                counts["exactly" if self.is_exact(point) else "by quadrature"] += 1
-            else:
-                left_open.append(point)
-        if any(counts.values()):
-            # A line that holds for a few keys need not hold for many.
-            left_open = [*self._drawn_from(fixed, DRAWN, MANY)] if domain.rows else []
-        counts["drawn"] = sum(self.holds_at(x, self.by_draws) for x in left_open[: DRAWN // self.thrift])
-        if domain.rows and self.thrift == 1:
-            long = (self._drawn_from(fixed, FEW, keys, wider) for keys in LONG for wider in (1, WIDER))
-            points = itertools.chain.from_iterable(long)
-            counts["in long rows"] = sum(self.holds_at(x, self.by_integrals) for x in points)
-        of = "law" if self.laws else "point"
-        return "; ".join(_tried(count, of, f", {how}") for how, count in counts.items() if count)
+        fixed = frozenset(family for family in self.domain.families if isinstance(family, Given))
+        if self.laws:
+            fixed |= frozenset().union(*map(_outside_means, self.sides)) - set(self.laws)
+        counts = self.seen(self.by_quadrature, self._drawn_from(fixed, MEANS // self.thrift))
+        if not counts:
+            self.budget = max(self.budget, BUDGET / 2)
+            points = self._drawn_from(fixed, MEANS // self.thrift)
+            counts = self.seen(self.by_draws, itertools.islice(points, DRAWN // self.thrift))
+        # A line that holds for a few keys need not hold for many. An integral of an author's may have a peak
+        # there that is too narrow for our nodes.
+        if self.domain.rows and self.thrift == 1 and not self.domain.has(Integral):
+            for keys, wider in itertools.product(LONG, (1, WIDER)):
+                self.budget = max(self.budget, 100)
+                counts += self.seen(self.by_integrals, self._drawn_from(fixed, FEW, keys, wider))
+        return _in_words(counts, "law" if self.laws else "point")
 
     def _drawn_from(
         self, fixed: frozenset[Family], wanted: int, least: int = 1, wider: int = 1
@@ -340,13 +311,9 @@ class _Trial:
                 values.update({x: wider * values[x] for x in self.domain.symbols if x.is_positive})
                 if not self.domain.allows(values):
                     continue
-            # Two laws at the first points, so that each is tried soon; later one law a point.
-            for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4])[: 2 if number <= 4 else 1]:
-                if (laws := self._laws(values, choice)) is None:
-                    break
-                yield self.point(dict(values), number, laws=laws, fixed=fixed, exact=False)
-                if all(law.whole for law in laws.values()):
-                    break
+            laws = self._laws(values, CHOICES[(number - 1) % len(CHOICES)])
+            if laws is not None:
+                yield self.point(values, number, laws=laws, fixed=fixed)
 
     def is_exact(self, point: Point) -> bool:
         """Return whether means are summed over all outcomes of the laws themselves."""
@@ -389,28 +356,25 @@ class _Trial:
 
     def equivalence(self) -> str:
         """Try whether both sides are true at the same points, the solutions of equations among them."""
-        agree, in_means = 0, self.domain.has(*MEANS_OF)
-        for values in self.domain.points(FEWER):
-            for at in (values, *self._solutions(values)):
-                point = self.point(at, agree + 1, budget=self.budget)
-                if in_means:
-                    point.laws, point.exact = self._laws(at, CHOICES[agree % 4]) or {}, False
-                    if not self.is_exact(point):
-                        continue
-                try:
-                    with mp.workdps(DIGITS[1]):
-                        first, second = (holds(side, point) for side in self.sides)
-                except (Undecided, TypeError):
-                    continue
-                finally:
-                    self.budget = min(self.budget - 1, point.budget)
-                if first != second:
-                    true, false = self.sides if first else self.sides[::-1]
-                    raise self.counterexample(point, f"{true} holds, and {false} does not")
-                agree += 1
-            if self.budget <= 0:
-                break
-        return _tried(agree)
+
+        def judge(point: Point) -> str:
+            if self.domain.has(*MEANS_OF):
+                point.laws, point.exact = self._laws(point.values, CHOICES[point.seed % 4]) or {}, False
+                if not self.is_exact(point):
+                    raise Undecided("whether an equation holds is not seen within an error")
+            point.budget = self.budget
+            try:
+                with mp.workdps(DIGITS[1]):
+                    first, second = (holds(side, point) for side in self.sides)
+            finally:
+                self.budget = min(self.budget - 1, point.budget)
+            if first != second:
+                true, false = self.sides if first else self.sides[::-1]
+                raise self.counterexample(point, f"{true} holds, and {false} does not")
+            return ""
+
+        points = (at for values in self.domain.points(FEWER) for at in (values, *self._solutions(values)))
+        return _in_words(self.seen(judge, map(self.point, points, itertools.count(1))))
 
     def _solutions(self, values: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
         """Yield points at which an equation is solved for a symbol, the others as they are."""
@@ -453,7 +417,8 @@ class _Trial:
             # The last ratio is at 1, or within a twentieth and at half of the first one's distance.
             near = (abs(row[-1] - 1) < max(1e-6, min(0.05, abs(row[0] - 1) / 2)) for row in rows)
             if rows and all(near):
-                return f"{_tried(len(rows))}, as {symbol} {'grows' if power > 0 else 'vanishes'}"
+                words = _in_words(Counter({"": len(rows)}))
+                return f"{words}, as {symbol} {'grows' if power > 0 else 'vanishes'}"
             off = [row for row in rows if abs(row[-1] - 1) > max(1e-6, 0.9 * abs(row[-2] - 1))]
             failed += [(symbol, power, off[0][-1])] if off else []
         # It may hold as one symbol grows, and need not as another does: it is false where it holds for none.
@@ -464,6 +429,12 @@ class _Trial:
         return ""
 
 
+def _outside_means(x: Any) -> frozenset[Family]:
+    """Return the families of which components stand outside of means."""
+    means = [part for part in parts_of(x) if isinstance(part, MEANS_OF)]
+    return families_of(x.xreplace(dict.fromkeys(means, sympify(0))) if means else x)
+
+
 def _number(value: Any) -> str:
     """Return a number in a few digits."""
     with mp.workdps(15):
@@ -471,5 +442,7 @@ def _number(value: Any) -> str:
     return shown.removesuffix(".0").replace("-", "−")
 
 
-def _tried(count: int, of: str = "point", how: str = "") -> str:
-    return f"{count} {of}{'s' * (count != 1)}{how}" if count else ""
+def _in_words(counts: Counter[str], of: str = "point") -> str:
+    """Return such as "4 laws, exactly; 8 laws, in long rows"."""
+    each = ((f"{count} {of}{'s' * (count != 1)}", how) for how, count in counts.items())
+    return "; ".join(f"{many}, {how}" if how else many for many, how in each)
