@@ -122,13 +122,13 @@ class Domain:
         """Return values where lines tend to fail: small ones, those near ends of the domain, large."""
         # Where exponentials of a thousand cancel, no number of digits shows the rest.
         small, large = Rational(1, 1000), 30 if self.has(exp, HyperbolicFunction) else 1000
-        ends, values = self.ends[symbol], list(CORNERS)
+        ends = self.ends[symbol]
+        # First a number with an imaginary part beyond π, where the root of an exponential changes its sign.
+        values = [Rational(-1, 2) + 7 * I / 2] if relation == "=" and symbol.is_complex is None else []
+        values += CORNERS
         if is_plain and not self.has(Integral, *MEANS_OF):
             values += [small, large, -small, -large]
         values += [end + x for end in ends for x in (0, 1, -1)]
-        if relation == "=" and symbol.is_complex is None:
-            # Its imaginary part is beyond π, where the root of an exponential changes its sign.
-            values.append(Rational(-1, 2) + 7 * I / 2)
         inside = [x for x in dict.fromkeys(map(sympify, values)) if self.may_be(symbol, x)]
         return inside or [self._any(symbol)]
 

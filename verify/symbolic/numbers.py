@@ -27,7 +27,7 @@ from verify.symbolic.evaluation import MEANS_OF, Evaluation, Numbers, Part, Rule
 from verify.symbolic.evaluation import outermost, part_of
 from verify.symbolic.vocabulary import Family, Index, families_of, range_of
 
-MOST, MOST_WITHIN, MOST_TERMS = 8_000, 200, 3_000_000
+MOST, MOST_WITHIN, MOST_TERMS = 2000, 200, 3_000_000
 """The most outcomes that a mean is summed over, alone and within an integral, and terms of an integral."""
 
 NOTHING = 1e-14
