@@ -23,7 +23,6 @@ from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.evaluation import derived, differentiated
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
-from verify.symbolic.checks import is_normal
 from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Laws, Named, StepError, definition
 from verify.symbolic.vocabulary import families_of
 
@@ -202,7 +201,7 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
         law = laws.get(base)
         if law is not None and law.density:
             return law.density
-        if law is None or not is_normal(law):
+        if law is None or not law.is_normal:
             raise StepError(f"{base} is not normal, and no density is given; say so in the laws")
         centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
         return lambda y: exp(-((y - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)

@@ -11,20 +11,21 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from sympy import Dummy, Expr, Function, Indexed, KroneckerDelta, Max, Min, Poly, PolynomialError, Pow, S
-from sympy import Sum, expand, preorder_traversal, sympify
-from sympy.polys.domains import QQ
+from sympy import Add, Dummy, Expr, Function, Indexed, KroneckerDelta, Max, Min, Poly, PolynomialError, Pow
+from sympy import S, Sum, expand, symbols, sympify
+from sympy.polys.domains import ZZ
 from sympy.polys.rings import ring
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Given, Index, Law, Laws, Made, Named
 from verify.symbolic.vocabulary import Quantile, Var, families_of, free_indices, range_of, unnamed
 
+Families = frozenset[Family]
 Entry = tuple[Family, tuple[Any, ...]]
 """A component: its family and its places, each an index or a number."""
 
@@ -37,11 +38,18 @@ class MomentMissing(NotDerived):
     """A moment is not assumed, or does not exist."""
 
 
-def expected(expression: Any, laws: Laws) -> Expr:
+def expected(expression: Any, laws: Laws, *, partly: bool = False) -> Expr:
     """Return the value of an expression in means of polynomials of components and scores, for every size.
 
     Operations outside of means, such as ratios and roots, stay. Different free indices of a range are
     different places.
+
+    Args:
+        expression: What has the value.
+        laws: The laws of the families, which are independent of each other.
+        partly: Whether families that stand in functions, such as softmax, are given, as the entries of a
+            matrix are: the mean over the others is put in, and that over the given ones left, as in
+            E(Σpv)² = E Σp².
 
     Raises:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
@@ -50,7 +58,8 @@ def expected(expression: Any, laws: Laws) -> Expr:
     for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
         if not isinstance(base, Family):
             raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
-    return _value(_apart(opened, []), tuple(sorted(laws.items(), key=lambda item: str(item[0]))))
+    by_name = tuple(sorted(laws.items(), key=lambda item: str(item[0])))
+    return _value(_apart(opened, []), by_name, partly)
 
 
 def _apart(expression: Any, used: list[Index]) -> Any:
@@ -67,32 +76,40 @@ def _apart(expression: Any, used: list[Index]) -> Any:
     return expression.func(*(_apart(part, used) for part in expression.args))
 
 
-def _value(x: Any, laws: tuple[tuple[Family, Law], ...]) -> Any:
+def _value(x: Any, laws: tuple[tuple[Family, Law], ...], partly: bool) -> Any:
     if isinstance(x, Var | Cov):
-        return expand(_value(x.definition, laws))
+        return expand(_value(x.definition, laws, partly))
     if isinstance(x, Quantile):
         raise NotDerived(f"{x} does not follow from moments")
     if isinstance(x, E):
-        return _mean(_value(x.args[0], laws), laws)
+        inside, given = _value(x.args[0], laws, partly), Families()
+        if partly:
+            inside, given = _given(inside, dict(laws))
+        mean = _mean(inside, laws, given)
+        return E(mean) if given else mean
     if not x.has(E, Var, Cov, Quantile):
         return x
     if not isinstance(x, Sum):
-        return x.func(*(_value(part, laws) for part in x.args))
-    # In a sum of means the index coincides with another place of its range, or with none.
+        return x.func(*(_value(part, laws, partly) for part in x.args))
     summand, index, low, high = _outermost(x)
     free = free_indices(summand)
-    places = set()
-    for part in _opened(summand).atoms(Indexed):
-        at = zip(part.indices, part.base.ranges, strict=True)
-        places |= {(place, size) for place, size in at if place in free or place.is_Integer}
-    others = [place for place, size in places if size == high and place != index]
-    elsewhere = _value(summand, laws)
-    whole_range = low == 1 and all(size == high for place, size in places if place == index)
-    if not whole_range or elsewhere.has(index):
+    entries = ((part.base, part.indices) for part in _opened(summand).atoms(Indexed))
+    places = {(place, size) for place, size in _places(entries) if place in free or place.is_Integer}
+    if low != 1 or not all(size == high for place, size in places if place == index):
         raise NotDerived(f"the sum over {index} from {low} to {high} has means of several places")
-    # Means of equal indices are other numbers, as E q⁴ is not (E q²)²; these places are counted apart.
-    equal = [_value(_apart(summand.xreplace({index: place}), []), laws) for place in others]
-    return (high - len(others)) * elsewhere + sum(equal, S.Zero)
+    others = {place for place, size in places if size == high} - {index}
+    return _summed(lambda place: _value(summand.xreplace({index: place}), laws, partly), index, high, others)
+
+
+def _summed(value: Callable[[Any], Any], index: Index, size: Any, others: set[Any]) -> Any:
+    """Return the sum of a mean over an index, of which the places of ``others`` are counted apart.
+
+    Means of equal places are other numbers, as E q⁴ is not (E q²)².
+    """
+    elsewhere = value(index)
+    equal = (value(place) - elsewhere.xreplace({index: place}) for place in others)
+    whole = Sum(elsewhere, (index, 1, size)) if elsewhere.has(index) else size * elsewhere
+    return (whole.doit() if elsewhere.is_polynomial(index) else whole) + Add(*equal)
 
 
 def _opened(x: Any) -> Any:
@@ -106,18 +123,26 @@ def _outermost(x: Sum) -> tuple[Any, Any, Any, Any]:
     return (Sum(x.function, *before) if before else x.function), index, low, high
 
 
+def _places(entries: Any) -> set[tuple[Any, Any]]:
+    """Return the places of entries, each with the size of its range."""
+    return {pair for base, places in entries for pair in zip(places, base.ranges, strict=True)}
+
+
 @lru_cache(maxsize=4096)
-def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
-    """E x, term by term."""
+def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...], given: Families) -> Expr:
+    """E x over all families but the given ones, term by term."""
     if x.has(KroneckerDelta):
         raise NotDerived("a Kronecker delta in a mean; write all pairs less the equal ones")
-    moments = _Moments(dict(laws))
     try:
-        result = expand(sum(map(moments.total, _terms(x)), S.Zero))
+        return expand(Add(*(_total(term, dict(laws)) for term in _terms(_opened(x), given))))
     except PolynomialError:
-        written = re.sub(r"~\d+", "", str(E(x)))
-        raise NotDerived(f"{written} is no mean of a polynomial of components and scores") from None
-    return result
+        raise NotDerived(no_polynomial(E(x))) from None
+
+
+def no_polynomial(mean: Any) -> str:
+    """Return that a mean has no value, its sums with indices as an author has them."""
+    written = re.sub(r"~\d+('\d+)?", "", str(mean))
+    return f"{written} is no mean of a polynomial of components and scores"
 
 
 class _Term(NamedTuple):
@@ -128,38 +153,34 @@ class _Term(NamedTuple):
     entries: tuple[Entry, ...] = ()
 
 
-def _is_part(x: Any) -> bool:
-    """Return whether something is a factor by itself; given numbers and their sums are coefficients."""
-    if isinstance(x, Sum):
-        return any(map(_is_part, preorder_traversal(x.function)))
-    return isinstance(x, Indexed) and not isinstance(x.base, Given)
-
-
-def _terms(x: Expr) -> Iterator[_Term]:
+def _terms(x: Expr, given: Families) -> Iterator[_Term]:
     """Multiply out: sums become sums of single products, in which each factor has an index of its own."""
     names: dict[Any, Dummy] = {}
 
     def opened(part: Any) -> Any:
-        if _is_part(part):
+        # Given numbers and their functions are coefficients, as a mean is.
+        drawn = (family for family in families_of(part) - given if not isinstance(family, Given))
+        if isinstance(part, E) or not any(drawn):
+            return part
+        if isinstance(part, Indexed | Sum):
             return names.setdefault(part, Dummy())
         # Of a name without the key, the largest would be the name itself.
-        if isinstance(part, BINDERS) and any(map(_is_part, preorder_traversal(part))):
+        if isinstance(part, BINDERS):
             raise PolynomialError(f"{part} is of all keys at once")
-        return part.func(*map(opened, part.args)) if part.has(Sum, Indexed) else part
+        return part.func(*map(opened, part.args))
 
-    x = _opened(x)
-    if not any(map(_is_part, preorder_traversal(x))):
-        yield _Term(x)
-        return
-    for powers, coefficient in Poly(opened(x), *names.values()).terms():
-        factors = [list(_part(part)) for part, power in zip(names, powers, strict=True) for _ in range(power)]
+    polynomial = opened(x)
+    products = Poly(polynomial, *names.values()).terms() if names else [((), polynomial)]
+    for powers, coefficient in products:
+        factors = []
+        for part, power in zip(names, powers, strict=True):
+            factors += [list(_part(part, given)) for _ in range(power)]
         for chosen in product(*factors):
-            # No two of them share an index.
             each, bounds, entries = zip(_Term(coefficient), *chosen, strict=True)
             yield _Term(math.prod(each, start=S.One), sum(bounds, ()), sum(entries, ()))
 
 
-def _part(part: Any) -> Iterator[_Term]:
+def _part(part: Any, given: Families) -> Iterator[_Term]:
     if isinstance(part, Indexed):
         yield _Term(entries=((part.base, part.indices),))
         return
@@ -167,174 +188,100 @@ def _part(part: Any) -> Iterator[_Term]:
     own = Dummy(index.name, positive=True, integer=True)
     if low != 1:
         raise NotDerived(f"{part}: only sums from 1 of components and scores have a value")
-    for term in _terms(inner.xreplace({index: own})):
+    for term in _terms(inner.xreplace({index: own}), given):
         yield term._replace(bound=((own, high), *term.bound))
 
 
-def _moved(entries: tuple[Entry, ...], index: Any, to: Any) -> tuple[Entry, ...]:
-    return tuple((base, tuple(to if x == index else x for x in places)) for base, places in entries)
+def _total(term: _Term, laws: Laws) -> Any:
+    """Return factor · Σ Π entries; of a factor that depends on a place, a sum over the place is left."""
+    bound, entries = dict(term.bound), term.entries
+    for base, places in entries:
+        if base not in laws:
+            raise NotDerived(f"no law of {base} is assumed")
+        for place, size in zip(places, base.ranges, strict=True):
+            if bound.get(place, size) != size:
+                raise NotDerived(f"a sum ends at {bound[place]}, and the range of {base} at {size}")
+            if not (place in bound or isinstance(place, Index) or place.is_Integer):
+                raise NotDerived(f"{base}{list(places)}: {place} is no place")
+    index = next((place for place in bound if term.factor.has(place)), None)
+    if index is None:
+        return term.factor * _coinciding(entries, bound, laws)
+
+    def value(to: Any) -> Any:
+        rest = tuple(pair for pair in term.bound if pair[0] != index)
+        moved = ((base, tuple(to if x == index else x for x in places)) for base, places in entries)
+        return _total(_Term(term.factor.xreplace({index: to}), rest, tuple(moved)), laws)
+
+    size, at = bound[index], _places(entries)
+    others = {place for place, its in at if its == size and (index, size) in at} - set(bound)
+    return _summed(value, Index(f"{index.name}'{len(bound) - 1}"), size, others)
 
 
-class _Moments:
-    """Sums of products of moments, as polynomials in sizes and moments; ``names`` are their symbols there."""
+def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -> Expr:
+    """Return the sum over bound indices of the mean of a product of entries.
 
-    def __init__(self, laws: Laws) -> None:
-        self.laws = laws
-        self.names: dict[Any, Any] = {}
-
-    def total(self, term: _Term) -> Any:
-        """Return factor · Σ Π entries; of a factor that depends on a place, a sum over the place is left."""
-        bound, entries = dict(term.bound), term.entries
-        for base, places in entries:
-            if base not in self.laws:
-                raise NotDerived(f"no law of {base} is assumed")
-            for place, size in zip(places, base.ranges, strict=True):
-                if bound.get(place, size) != size:
-                    raise NotDerived(f"a sum ends at {bound[place]}, and the range of {base} at {size}")
-                if not (place in bound or isinstance(place, Index) or place.is_Integer):
-                    raise NotDerived(f"{base}{list(places)}: {place} is no place")
-        index = next((place for place in bound if term.factor.has(place)), None)
-        if index is None:
-            raw = [sympify(moment) for base, _ in entries for moment in self.laws[base].raw]
-            # In a ring of polynomials sums cost a fraction of SymPy's; generators stand for other values.
-            values = {value for value in (*raw, *bound.values()) if not value.is_Rational}
-            polynomials, *generators = ring([Dummy() for _ in values], QQ)
-            self.names, self._unit = dict(zip(values, generators, strict=True)), polynomials.one
-            back = {generator.as_expr(): value for value, generator in self.names.items()}
-            return term.factor * self._sum(entries, bound).as_expr().xreplace(back)
-
-        def value(place: Any) -> Any:
-            """Return the mean with a place put in, a new place or a place of another index."""
-            rest = tuple(pair for pair in term.bound if pair[0] != index)
-            factor = term.factor.xreplace({index: place})
-            return self.total(_Term(factor, rest, _moved(entries, index, place)))
-
-        at = {pair for base, places in entries for pair in zip(places, base.ranges, strict=True)}
-        size, own = bound[index], Index(f"{index.name}'{len(bound) - 1}")
-        others = {place for place, its in at if its == size and (index, size) in at} - set(bound)
-        apart = value(own)
-        equal = (value(place) - apart.xreplace({own: place}) for place in others)
-        whole = Sum(apart, (own, 1, size))
-        return (whole.doit() if apart.is_polynomial(own) else whole) + sum(equal, S.Zero)
-
-    def _in_ring(self, value: Any) -> Any:
-        return self.names[value] if value in self.names else self._unit * QQ(value.p, value.q)
-
-    def _product(self, counts: Counter[Entry]) -> Any:
-        """Return Π E x^power over different components.
-
-        Raises:
-            MomentMissing: a moment is not given, or does not exist.
-        """
-        product = self._unit
-        for (base, _), order in counts.items():
-            law = self.laws[base]
-            if order >= len(law.raw):
-                raise MomentMissing(f"moment {order} of components with {law.words} is not given; assume it")
-            value = sympify(law.raw[order])
-            if value.is_finite is False or value is S.NaN:
-                raise MomentMissing(f"{law.words}: there is no moment of order {order}")
-            product = product * self._in_ring(value)
-        return product
-
-    def _sum(self, entries: tuple[Entry, ...], bound: dict[Any, Any]) -> Any:
-        """Sum over the indices of the range that has most of them at once, over all others one by one."""
-        if not bound:
-            return self._product(Counter(entries))
-        sizes = Counter(bound.values())
-        widest = max(sizes, key=lambda size: sizes[size])
-        at = [pair for base, places in entries for pair in zip(places, base.ranges, strict=True)]
-        once = all(base.ranges.count(widest) <= 1 for base, _ in entries)
-        once &= all(place in bound for place, its in at if its == widest)
-        # Not where a family has two indices in this range, or a place in it is no index of a sum.
-        rest = [index for index, size in bound.items() if size != widest or not once]
-        if not rest:
-            return self._at_once(entries, bound, widest)
-        index, size = rest[0], bound[rest[0]]
-        left = {other: its for other, its in bound.items() if other != index}
-        places = {place for place, its in at if its == size and place not in bound}
-        total = (self._in_ring(size) - len(places)) * self._sum(_moved(entries, index, Dummy()), left)
-        for place in places:
-            total += self._sum(_moved(entries, index, place), left)
-        return total
-
-    def _at_once(self, entries: tuple[Entry, ...], bound: dict[Any, Any], size: Any) -> Any:
-        """Sum over all indices of a range: those that stand with the same entries are counted together."""
-        standing: dict[Any, Counter[Entry]] = {index: Counter() for index in bound}
-        alone: Counter[Entry] = Counter()
-        for base, places in entries:
-            if size in base.ranges:
-                at = base.ranges.index(size)
-                standing[places[at]][base, (*places[:at], None, *places[at + 1 :])] += 1
-            else:
-                alone[base, places] += 1
-        apart = self._product(alone)
-        if not apart:
-            return apart
-        # Indices of a kind are exchangeable: only how many of each kind coincide makes a difference.
-        kinds = Counter(frozenset(standing[index].items()) for index in bound)
-        total, falling = self._unit * 0, self._unit
-        # So many different places can be chosen in size·(size - 1)·… ways.
-        for number, value in enumerate(self._partitions(tuple(kinds), tuple(kinds.values()), {})):
-            total += falling * value
-            falling *= self._in_ring(size) - number
-        return apart * total
-
-    def _partitions(self, kinds: Any, counts: tuple[int, ...], known: dict[Any, list[Any]]) -> list[Any]:
-        """Sums over all ways to let so many indices of each kind coincide, by the number of places."""
-        if not any(counts):
-            return [self._unit]
-        if counts not in known:
-            sums = [self._unit * 0] * (sum(counts) + 1)
-            # Choose the indices that coincide with an index of the first kind that is left: as in counting
-            # partitions of a set, the block of one element is chosen, and the rest is partitioned again.
-            first = next(kind for kind, count in enumerate(counts) if count)
-            fewer = tuple(count - (kind == first) for kind, count in enumerate(counts))
-            for others in product(*(range(count, -1, -1) for count in fewer)):
-                here: Counter[Entry] = Counter()
-                for place, (kind, more) in enumerate(zip(kinds, others, strict=True)):
-                    times = more + (place == first)
-                    here.update({entry: times * power for entry, power in kind if times})
-                moments = math.prod(map(math.comb, fewer, others)) * self._product(here)
-                rest = tuple(count - more for count, more in zip(fewer, others, strict=True))
-                for number, value in enumerate(self._partitions(kinds, rest, known) if moments else (), 1):
-                    sums[number] += moments * value
-            known[counts] = sums
-        return known[counts]
-
-
-# ---- families given inside of functions: of weights p and centred values, E(Σpv)² = E Σp² -----------------
-# Families are independent. So those in softmax, a maximum or another function inside of a mean are given, as
-# the entries of a matrix are; the mean over the others follows from their moments, and the result is averaged
-# over the given families.
-
-
-class _Over(Function):  # type: ignore[misc]  # SymPy has no types
-    """A mean over the families that are given, still to be taken."""
-
-    nargs = 1
-
-
-def conditional(expression: Any, laws: Laws) -> Expr:
-    """Return an expression whose means are taken over families that stand in no function, given the others.
+    One index after the other stands at a place of its own, or where others of its range stand: the same
+    entries come together in so many ways.
 
     Raises:
-        NotDerived: a mean is of no polynomial of the others, or needs a moment of theirs that is not given.
+        MomentMissing: a moment is not given, or does not exist.
     """
+    bases = list(dict.fromkeys(base for base, _ in entries))
+    raw = [sympify(moment) for base in bases for moment in laws[base].raw]
+    # In a ring of polynomials sums cost a fraction of SymPy's; generators stand for all but whole numbers.
+    values = list(dict.fromkeys(x for x in (*raw, *bound.values()) if not x.is_Integer))
+    polynomials, *generators = ring(symbols(f"x:{len(values)}"), ZZ)
+    inside = dict(zip(values, generators, strict=True))
+    # The range that has most of the indices comes last, as then most ways are the same.
+    times = Counter(bound.values())
+    order = sorted(bound, key=lambda index: times[bound[index]])
+    # Numbers stand for places: from 0 on where indices came to stand, negative for all others.
+    fixed = dict.fromkeys((*order, *(place for place, _ in _places(entries))))
+    code = {place: -number for number, place in enumerate(fixed, 1)}
+    states = {tuple((bases.index(base), tuple(code[x] for x in at)) for base, at in entries): polynomials.one}
+    first = 0
+    for done, index in enumerate(order):
+        size, here, waiting = bound[index], code[index], {code[other] for other in order[done:]}
+        first = done if done and bound[order[done - 1]] != size else first
+        further: dict[Any, Any] = {}
+        for state, ways in states.items():
+            pairs = {pair for base, at in state for pair in zip(at, bases[base].ranges, strict=True)}
+            places = {place for place, its in pairs if its == size} - waiting
+            apart = (inside.get(size, size) - len(places)) * ways
+            for place, number in (*((place, ways) for place in places), (done, apart)):
+                moved = ((base, tuple(place if x == here else x for x in at)) for base, at in state)
+                same = _numbered(tuple(moved), first)
+                further[same] = further.get(same, 0) + number
+        states = further
+    total = polynomials.zero
+    for state, ways in states.items():
+        moments = [ways]
+        for (base, _), power in Counter(state).items():
+            law = laws[bases[base]]
+            if power >= len(law.raw):
+                raise MomentMissing(f"moment {power} of components with {law.words} is not given; assume it")
+            value = sympify(law.raw[power])
+            if value.is_finite is False or value is S.NaN:
+                raise MomentMissing(f"{law.words}: there is no moment of order {power}")
+            moments.append(inside.get(value, value))
+        total += math.prod(map(polynomials, moments)) if all(moments) else 0
+    return total.as_expr(*values)
 
-    def averaged(over: Any) -> Any:
-        # The families that were given are drawn again.
-        bases = {part.base for part in over.args[0].atoms(Indexed) if type(part.base) is Given}
-        drawn = {base: Family(base.label, *base.ranges) for base in bases}
-        return E(over.args[0].replace(_is_of(bases), lambda part: drawn[part.base][part.indices]))
 
-    written = unnamed(expression).replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
-    marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0], laws))
-    return expected(marked, laws).replace(lambda x: isinstance(x, _Over), averaged)
+def _numbered(entries: Any, first: int) -> Any:
+    """Return entries with places from ``first`` on numbered by what stands there, whatever came first."""
+    stands: dict[int, list[Any]] = {}
+    for base, at in entries:
+        for place in at:
+            if place >= first:
+                stands.setdefault(place, []).append((base, tuple(-1 if x == place else x for x in at)))
+    order = sorted(stands, key=lambda place: sorted(stands[place]))
+    number = {place: first + rank for rank, place in enumerate(order)}
+    return tuple(sorted((base, tuple(number.get(x, x) for x in at)) for base, at in entries))
 
 
-def _given(x: Any, laws: Laws) -> Expr:
-    """Return E x, families that are given as numbers, and the mean over these marked.
+def _given(x: Any, laws: Laws) -> tuple[Any, Families]:
+    """Return an expression, and the families of it that are given in a mean of it.
 
     Given are those that stand in functions, those without a law, and where a program's columns are among
     them, which depend on all families, every family.
@@ -346,25 +293,15 @@ def _given(x: Any, laws: Laws) -> Expr:
         if any(place != key and range_of(of, place) == range_of(of, key) for place in free_indices(of)):
             raise NotDerived(f"{of} depends on {key} and on another place of its range")
     everything = families_of(x)
-    families = set[Family]().union(*map(families_of, functions)) | (everything - set(laws))
+    given = Families().union(*map(families_of, functions)) | (everything - set(laws))
+    given = Families(family for family in given if not isinstance(family, Given))
     if any(isinstance(family, Made) for family in everything):
-        families = set(everything)
-    if not families:
-        return E(x)
+        given = everything
 
-    def apart(score: Any) -> Any:
-        """Return a score with a given side opened, so that what is averaged of it stands by itself."""
+    def row(score: Any) -> Any:
+        """Given on both sides it is the entry of a row: what holds of any rows holds of those of vectors."""
         left, first, right, second = score.args
-        if left == right or not families >= {left, right}:
-            return score.definition
-        # Given on both sides it is the entry of a row: what holds of any rows holds of those of vectors.
         return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
 
-    opened = x.replace(lambda part: isinstance(part, Dot) and not families.isdisjoint(part.args), apart)
-    families |= families_of(opened) - everything
-    given = {family: Given(family.label, *family.ranges) for family in families}
-    return _Over(E(opened.replace(_is_of(families), lambda part: given[part.base][part.indices])))
-
-
-def _is_of(families: Any) -> Any:
-    return lambda part: isinstance(part, Indexed) and part.base in families
+    x = x.replace(lambda x: isinstance(x, Dot) and x.args[0] != x.args[2] and given >= {*x.args[::2]}, row)
+    return x, given | (families_of(x) - everything)

@@ -1,29 +1,27 @@
 """The checks ``algebra``, ``moments(laws)``, ``substitute({…})``, ``cited(…)``, and chains for questions.
 
-A cited line is printed as such: that the theorem applies is the reader's to judge. Conditions that show in
-a line are checked: that a law is normal where it has to be, which way a bound goes, that Jensen's function
-bends that way. The rest of the conditions stands in the table, ``data/theorems.toml``.
+A cited line is printed as such, and tried numerically: that the theorem applies is the reader's to judge.
+That a law is normal where it has to be is checked; all conditions stand in the table, ``data/theorems.toml``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from sympy import Derivative, Dummy, Eq, Function, Indexed, Integral, Limit, S, Sum, collect, expand, factor
-from sympy import sqrt, sympify
+from sympy import Derivative, Eq, Function, Indexed, Integral, S, Sum, collect, expand, factor
+from sympy import sympify
 
 from verify.errors import ClaimError, unknown
 from verify.files import shipped_table
-from verify.symbolic.bounds import equal, put_in, slope
-from verify.symbolic.calculus import MomentMissing, NotDerived, conditional, expected
+from verify.symbolic.bounds import put_in
+from verify.symbolic.calculus import MomentMissing, NotDerived, expected, no_polynomial
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation, Theorem
 from verify.symbolic.evaluation import Undecided
 from verify.symbolic.modular import Unequal, decide_equality, is_size
-from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import Cov, E, Index, Largest, Law, Laws, Made, StepError, Var, definition
-from verify.symbolic.vocabulary import families_of, free_indices, free_symbols, normal, range_of
+from verify.symbolic.vocabulary import Cov, E, Index, Laws, Made, StepError, Var, definition
+from verify.symbolic.vocabulary import families_of, free_indices, free_symbols, range_of
 
 
 def _by_algebra(before: Any, after: Any, _: Relation) -> None:
@@ -48,35 +46,33 @@ def moments(laws: Laws) -> LineCheck:
     under = "under " + ", ".join(dict.fromkeys(law.words for law in laws.values()))
 
     def compare(before: Any, after: Any, _: Relation) -> None:
+        problem = ""
         try:
-            values = [expected(side, laws) for side in (before, after)]
+            values = [expected(side, laws, partly=True) for side in (before, after)]
+            decide_equality(*values)
         except MomentMissing as error:
             raise StepError(str(error)) from None
         except NotDerived as error:
-            missing = error
-        else:
-            try:
-                decide_equality(*values)
-            except Unequal:
+            problem = str(error)
+        except StepError as error:
+            left = sorted(values[0].atoms(E) | values[1].atoms(E), key=str)
+            if not left and isinstance(error, Unequal):
                 raise StepError(f"{under} they differ{_difference(*values)}") from None
-            except Undecided as error:
+            if not left:
                 raise StepError(f"{under} both have a value, and {error}") from None
-            return
-        # Functions of some families are given, and the moments of the others put in.
-        try:
-            decide_equality(conditional(before, laws), conditional(after, laws))
-        except (StepError, ClaimError) as error:
-            if any(isinstance(family, Made) for side in (before, after) for family in families_of(side)):
-                raise StepError(f"{under} the means without a program are put in, and {error}") from None
+            problem = no_polynomial(left[0])
         else:
             return
+        # What programs make depends on all that is drawn.
+        if any(isinstance(family, Made) for family in families_of(before) | families_of(after)):
+            raise StepError(f"{under} the means without a program are put in, and {problem}")
         # If they differ, what is symmetric in the draws may still be seen over drawn laws.
         try:
             decide_equality(before, after, laws)
         except Unequal as error:
             raise StepError(f"{under}, {error}") from None
         except Undecided as error:
-            raise StepError(f"moments do not decide it: {missing}; {error}") from None
+            raise StepError(f"moments do not decide it: {problem}; {error}") from None
 
     return LineCheck(compare=compare, words="moment calculus", laws=laws)
 
@@ -157,76 +153,19 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None) -> LineCheck:
     if isinstance(theorem, str) and theorem not in THEOREMS:
         raise ClaimError(unknown("theorem", theorem, THEOREMS, "give a Theorem(…) of your own"))
     known = THEOREMS[theorem] if isinstance(theorem, str) else theorem
-    form = _FORMS.get(str(theorem))
 
-    def compare(before: Any, after: Any, relation: Relation) -> None:
+    def compare(before: Any, after: Any, _: Relation) -> None:
         families = families_of(before) | families_of(after)
-        normals = (family in (laws or {}) and is_normal((laws or {})[family]) for family in families)
-        if known.of_normals and not any(normals):
+        normal = {family for family, law in (laws or {}).items() if law.is_normal}
+        if known.of_normals and not families & normal:
             named = ", ".join(sorted(str(family.label) for family in families)) or "what it speaks of"
             wanted = f"say it of one of {named}, as laws={{s: normal()}}"
             raise StepError(f"{known.name} needs a normal law: {wanted}")
-        if form:
-            form(known.name, before, after, relation)
 
+    words = f"cited: {known.name}"
     return LineCheck(
-        compare=compare,
-        words=f"cited: {known.name}",
-        relations=known.relations,
-        laws=laws,
-        cites=(known,),
-        is_exact=False,
+        compare=compare, words=words, relations=known.relations, laws=laws, cites=(known,), is_exact=False
     )
-
-
-def is_normal(law: Law) -> bool:
-    """Return whether a law is assumed to be normal, and not only to share moments with a normal law."""
-    # A law of which 16 moments are given is a law that has these, which need not be the normal law.
-    if not law.whole or len(law.raw) < 3:
-        return False
-    variance = law.raw[2] - law.raw[1] ** 2
-    return all(equal(x, y) for x, y in zip(law.raw, normal(law.raw[1], sqrt(variance)).raw, strict=False))
-
-
-def _in_the_limit(name: str, before: Any, after: Any, relation: Relation) -> None:
-    if relation == "=" and not (before.has(Limit) or after.has(Limit)):
-        raise StepError(f"{name} is about a limit, and the line has no Limit(…)")
-
-
-def _maximum(name: str, before: Any, after: Any, relation: Relation) -> None:
-    """The mean of a largest stands on the smaller side, which rises with it, and not on the other."""
-    less, more = (before, after) if relation in "≤<" else (after, before)
-    means = [mean for mean in less.atoms(E) if mean.has(Largest)]
-    hole = Dummy("X", real=True)
-    if not means or more.has(Largest) or slope(less.xreplace({means[0]: hole}), hole, Signs()) < 0:
-        raise StepError(f"{name} bounds the mean of a Largest(…) from above; the line does not read so")
-
-
-def _jensen(name: str, before: Any, after: Any, relation: Relation) -> None:
-    """The mean of f is above f of the mean where f is visibly convex; the function may be hidden from us."""
-    for inside, outside in ((before, after), (after, before)):
-        for mean in outside.atoms(E):
-            (x,) = mean.args
-            hole = Dummy("X", real=True, positive=Signs().nonnegative(x) or None)
-            function = outside.xreplace({mean: hole})
-            if function.has(E) or not equal(E(function.xreplace({hole: x})), inside):
-                continue
-            # E f(x) on one side, f(E x) on the other: E f(x) is above where f is convex.
-            above = relation in ("≥>" if inside is before else "≤<")
-            bend = function.diff(hole, 2)
-            if Signs().positive(-bend if above else bend):
-                shape = "concave" if above else "convex"
-                raise StepError(f"{name} goes the other way: {function} is {shape} in {hole}")
-            return
-
-
-_FORMS: Mapping[str, Callable[[str, Any, Any, Relation], None]] = {
-    "jensen": _jensen,
-    "normal maximum": _maximum,
-    "central limit": _in_the_limit,
-    "monotone convergence": _in_the_limit,
-}
-"""Conditions of theorems that can be seen in the line itself."""
 
 
 def derive(expression: Any, laws: Laws) -> Chain:

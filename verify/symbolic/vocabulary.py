@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sympy import Add, Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, binomial, exp, factorial2, log
-from sympy import symbols, sympify
+from sympy import sqrt, symbols, sympify
 
 from verify.errors import ClaimError
 
@@ -386,11 +386,20 @@ class Law:
     density: Callable[[Any], Expr] | None = None
     quantile: Callable[[Any], Any] | None = None
 
+    @property
+    def is_normal(self) -> bool:
+        """Whether it is the normal law, and does not only share moments with it."""
+        # A law of which 16 moments are given is a law that has these, which need not be the normal law.
+        if not self.whole or len(self.raw) < 3:
+            return False
+        return self.raw == normal(self.raw[1], sqrt(self.raw[2] - self.raw[1] ** 2)).raw
+
 
 HIGHEST = 16
 """The order up to which moments of a law are written down."""
 
 
+@lru_cache
 def normal(mean: Any = 0, deviation: Any = 1) -> Law:
     """Return the normal law, with its moments up to order 16."""
     mu, spread = sympify(mean), sympify(deviation)
