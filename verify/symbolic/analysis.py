@@ -18,7 +18,7 @@ from sympy import Rational, S, Subs, Sum, Tuple, cancel, cos, degree, exp, expan
 from sympy import preorder_traversal, simplify, sin, sqrt, tanh
 from sympy import limit as sympy_limit
 
-from verify.symbolic.bounds import equal, put_in, require_holding, resting_on
+from verify.symbolic.bounds import equal, put_in, resting_on
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.evaluation import derived, differentiated
 from verify.symbolic.modular import decide_equality
@@ -258,7 +258,8 @@ def between(lower: Chain, upper: Chain) -> LineCheck:
         sized = (variable, *((Dot, Named, *BINDERS) if variable.is_integer else ()))
         moves, signs = any(moment.has(variable) for moment in moments), Signs()
         for chain, relations, side in ((lower, "≥>", "below"), (upper, "≤<", "above")):
-            require_holding(chain)
+            if chain.problem:
+                raise StepError(chain.problem)
             turned = chain.relation in "≤≥<>" and chain.relation not in relations
             start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
             if chain.relation not in "≤<≥>" or not equal(start, quantity):

@@ -92,20 +92,16 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
     words = f"by {chain.title or chain.name or 'an earlier chain'}"
 
     def compare(before: Any, after: Any, relation: Relation) -> None:
-        require_holding(chain)
+        if chain.problem:
+            raise StepError(chain.problem)
         try:
             _decide_put_in(before, after, relation, chain, values, given)
         except StepError as error:
             raise StepError(f"{words}: {error}") from None
 
+    rests["assumed"] = (*needs, *chain.given, *rests["assumed"])
     return LineCheck(
-        compare=compare,
-        relations="".join(_TURNED),
-        words=words,
-        given=given,
-        needs=needs,
-        assumed=(*needs, *chain.given, *rests.pop("assumed")),
-        **rests,
+        compare=compare, relations="".join(_TURNED), words=words, given=given, needs=needs, **rests
     )
 
 
@@ -126,40 +122,31 @@ def _decide_put_in(
     """Return where the line before comes to this line with a chain put in, at values of its symbols."""
     signs, facts = Signs(given), list[Any]()
     for symbol, value in values.items():
-        demands = {
-            "positive": not symbol.is_positive or signs.positive(value),
-            "not negative": not symbol.is_nonnegative or signs.nonnegative(value),
-            "real": not symbol.is_real or signs.real(value) or signs.positive(value),
-            "a whole number": not symbol.is_integer or bool(value.is_integer),
-        }
-        for word, holds in demands.items():
-            if not holds:
-                raise StepError(f"{symbol} is {word}; that {value} is so is not visible")
+        demands = (
+            ("positive", not symbol.is_positive or signs.positive(value)),
+            ("not negative", not symbol.is_nonnegative or signs.nonnegative(value)),
+            ("real", not symbol.is_real or signs.real(value) or signs.positive(value)),
+            ("a whole number", not symbol.is_integer or value.is_integer),
+        )
+        for word in (word for word, holds in demands if not holds):
+            raise StepError(f"{symbol} is {word}; that {value} is so is not visible")
     for condition in chain.given:
         there = put_in(condition, values)
-        shown = there in {condition, S.true}
-        if isinstance(there, INEQUALITIES):
-            facts.append(there)
-            shown = shown or signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
-        if not shown:
+        facts += [there] * isinstance(there, INEQUALITIES)
+        if there not in {condition, S.true} and not (isinstance(there, INEQUALITIES) and signs.holds(there)):
             raise StepError(f"it holds for {condition}; state {there} as given=(…)")
-    (start, end), kind = (put_in(side, values) for side in _averaged(chain, values)), chain.relation
-    pairs: list[tuple[Any, Any]] = [(before, after)]
-    if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
-        # An equation put into a side of another: the two say the same.
-        pairs = [pair for pair in zip(before.args, after.args, strict=True) if pair[0] != pair[1]]
-        relation = "=" if relation == "⇔" else relation
-    for left, right in pairs:
-        problems = list[str]()
-        # The chain is read from either side; a bound read from its end is turned.
-        for old, new, way in ((start, end, kind), (end, start, _TURNED[kind])):
-            problem = _problem(left, right, relation, old, new, way, Signs((*given, *facts)))
-            problems.append(problem or _runs_over_others(left, old, chain, values, given, facts))
-            if not problems[-1]:
-                break
-        else:
-            # What is written nowhere says less than what does not follow.
-            raise StepError(min(problems, key=lambda text: text.startswith("put in for")))
+    if isinstance(before, Eq) and chain.relation == "=" and relation == "⇔":
+        relation = "="  # an equation put into a side of another: the two say the same
+    start, end = (put_in(side, values) for side in _averaged(chain, values))
+    problems = list[str]()
+    # The chain is read from either side; a bound read from its end is turned.
+    for old, new, kind in ((start, end, chain.relation), (end, start, _TURNED[chain.relation])):
+        problem = _problem(before, after, relation, old, new, kind, Signs((*given, *facts)))
+        problems.append(problem or _runs_over_others(before, old, chain, values, given, facts))
+        if not problems[-1]:
+            return
+    # What is written nowhere says less than what does not follow.
+    raise StepError(min(problems, key=lambda text: text.startswith("put in for")))
 
 
 def _averaged(chain: Chain, values: dict[Any, Any]) -> tuple[Any, Any]:
@@ -243,16 +230,10 @@ def _runs_over_others(
     return ""
 
 
-def require_holding(chain: Chain) -> None:
-    """Raise StepError where a line of a chain does not hold."""
-    for number, line in enumerate(chain.checked, 1):
-        if line.problem:
-            name = chain.title or chain.name or "the earlier chain"
-            raise StepError(f"{name} does not hold in its line {number}: {line.problem}")
-
-
 def equal(before: Any, after: Any) -> bool:
-    """Return whether two expressions are decided to be equal, by algebra alone."""
+    """Return whether two expressions, or sides of equations, are decided to be equal, by algebra alone."""
+    if isinstance(before, Eq) and isinstance(after, Eq):
+        return all(map(equal, before.args, after.args))
     try:
         decide_equality(before, after)
     except StepError:
@@ -268,22 +249,23 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
     if x == hole:
         return 1
     moving = [part for part in x.args if part.has(hole)]
-    way, rest, inner = 0, S.Zero, signs
     if isinstance(x, MEANS):
-        rest, inner = (
-            S.One if signs.forward(x) and moving == [x.args[0]] else S.Zero,
-            signs.within(x.args[1:]),
-        )
-    elif isinstance(x, (Add, Largest, LogSumExp, *RISING)) or (isinstance(x, Max | Min) and not strict):
+        is_averaged = signs.forward(x) and moving == [x.args[0]]
+        return slope(x.args[0], hole, signs.within(x.args[1:]), strict=strict) if is_averaged else 0
+    rest = S.Zero
+    if isinstance(x, (Add, Largest, LogSumExp, *RISING)) or (isinstance(x, Max | Min) and not strict):
         rest = S.One
     elif isinstance(x, Mul) and len(moving) == 1:
         rest = x / moving[0]
     # The slope of xᵉ has the sign of e, where x is not negative.
-    elif isinstance(x, Pow) and moving == [x.base]:
-        rest = x.exp if signs.nonnegative(x.base, strict=not x.exp.is_nonnegative) else S.Zero
-    if rest != 0:
-        ways = {slope(part, hole, inner, strict=strict) for part in moving}
-        way = ways.pop() if len(ways) == 1 else 0
+    elif (
+        isinstance(x, Pow)
+        and moving == [x.base]
+        and signs.nonnegative(x.base, strict=not x.exp.is_nonnegative)
+    ):
+        rest = x.exp
+    ways = {slope(part, hole, signs, strict=strict) for part in moving} if rest != 0 else {0}
+    way = ways.pop() if len(ways) == 1 else 0
     return way and way * signs.sign(rest, strict=strict)
 
 

@@ -222,6 +222,14 @@ class Chain:
             before = after
         return tuple(checked)
 
+    @property
+    def problem(self) -> str:
+        """Which line fails and why; empty where all hold."""
+        for number, line in enumerate(self.checked, 1):
+            if line.problem:
+                return f"{self.title or self.name or 'the chain'}, line {number}: {line.problem}"
+        return ""
+
 
 @dataclass(frozen=True)
 class Derivation:
@@ -302,11 +310,7 @@ class Derivation:
     @cached_property
     def problem(self) -> str:
         """Which line fails and why; empty where all hold."""
-        for chain in self.chains:
-            for number, line in enumerate(chain.checked, 1):
-                if line.problem:
-                    return f"{chain.title or chain.name or 'the chain'}, line {number}: {line.problem}"
-        return ""
+        return next((chain.problem for chain in self.chains if chain.problem), "")
 
     @property
     def cited(self) -> tuple[Theorem, ...]:

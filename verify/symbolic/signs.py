@@ -82,6 +82,10 @@ class Signs:
         """Return whether an expression is visibly positive."""
         return self.nonnegative(x, strict=True)
 
+    def holds(self, relation: Any) -> bool:
+        """Return whether an inequality visibly holds."""
+        return self.nonnegative(relation.gts - relation.lts, strict=relation.rel_op in "<>")
+
     def real(self, x: Any) -> bool:
         """Return whether an expression is visibly real."""
         return bool(self.plain(x).is_extended_real)
