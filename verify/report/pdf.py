@@ -205,18 +205,6 @@ def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
         known = {name.string: place for name, place in zip(names[::2], names[1::2], strict=True)}
         known |= {name: known[place] for name, place in places.items()}
         names[:] = [part for name in sorted(known) for part in (pydyf.String(name), known[name])]
-    pdf.objects[:] = [_Packed(each) if isinstance(each, pydyf.Stream) else each for each in pdf.objects]
-
-
-class _Packed(pydyf.Object):  # type: ignore[misc]
-    """A stream, compressed once: pydyf would do it to write it, and again for a digest of the whole."""
-
-    data = b""
-    compressible = False
-
-    def __init__(self, stream: Any) -> None:
-        super().__init__()
-        self.number, self.data = stream.number, stream.data
 
 
 def _fetcher(figures: Mapping[str, str]) -> Any:
