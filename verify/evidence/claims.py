@@ -149,6 +149,7 @@ class ControlRecord(Record):
     @property
     def is_near_miss(self) -> bool:
         """Whether it is the claim with one number moved just too far, as its id says."""
+        # So `verify.spec.experiment` names the controls that it makes of checks.
         return self.id.startswith(("biased-", "bent-")) or self.id.endswith("-sharper")
 
 

@@ -32,7 +32,6 @@ _FILES: dict[type[Reported], tuple[Names, str]] = {
     AuditRecord: (AUDIT, "sdpa-verify audit"),
 }
 """What the files of a record's report are called, and the command that writes the record."""
-_FEW = 4  # claims that are suggested at most
 # An audit of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
 _AT_MOST = 128 * MEGABYTE
 
@@ -149,7 +148,7 @@ def meant(name: str, known: Container[str]) -> str:
     # Whole words: what is misspelt is for the nearest id.
     said = set(name.lower().split())
     near = [repr(claim) for claim, words in called.items() if claim in known and said <= set(words)]
-    return f"did you mean {' or '.join(near)}?" if 0 < len(near) <= _FEW else ""
+    return f"did you mean {' or '.join(near)}?" if 0 < len(near) <= 4 else ""
 
 
 def claims_in(path: Path) -> dict[str, str]:

@@ -26,6 +26,7 @@ _Part = TypeVar("_Part", bound=Any)
 class Record(BaseModel):
     """Base of all records: frozen, and unknown fields are errors."""
 
+    # Validators are built at first use, since most commands use few kinds of records.
     model_config = ConfigDict(
         frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True
     )
@@ -78,6 +79,7 @@ class Sealed(Record):
 
     def sealed(self) -> Self:
         """Return this record with its seal set."""
+        # Over what a file would hold, verdicts included, so that other programs can check it by its text.
         return self.model_copy(update={"seal": seal_of(self.model_dump(mode="json", by_alias=True))})
 
     def to_json(self) -> str:

@@ -56,6 +56,7 @@ def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
             parts.append("")
         parts[-1] += token
     lines: list[str] = []
+    # Pieces are low, so a formula is low as a whole or nowhere.
     for part in in_pieces(latex) if any(width(part) > limit for part in parts) else parts:
         if lines and width(lines[-1] + part) <= limit:
             lines[-1] += part
@@ -82,6 +83,7 @@ def in_pieces(latex: str) -> list[str]:
             or (token in {"/", r"\sum", r"\int"} and length >= 16 + 12 * brackets)
         )
         if joins and may_break:
+            # An empty group before a sign makes it one between two terms, with the space of such.
             parts.append("" if token in {r"\sum", r"\int"} else "{} ")
         parts[-1] += token
         braces += (token == "{") - (token == "}")  # noqa: S105 - no password
@@ -129,6 +131,7 @@ def spoken(latex: str) -> str:
     text = re.sub(
         r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], _greek(name[0]) or name[0][1:]), text
     )
+    # From the innermost braces outwards.
     while (plainer := _IN_BRACES.sub(r"\1", text)) != text:
         text = plainer
     text = text.replace("{", "(").replace("}", ")").replace("&", "")

@@ -94,6 +94,7 @@ def last_place(error: float) -> int:
     0.949, and beyond that the error rounds up to 1.0, of which both digits show.
     """
     first = _magnitude(as_decimal(error))
+    # Below 1e-300 the power of ten would not be a normal number.
     leading = round(error / 10.0 ** (first - 2)) if first > -300 else 100
     return first - 1 if leading < 355 else first
 
@@ -165,6 +166,7 @@ def percent(value: float) -> str:
 
 def tolerance(value: float) -> str:
     """Return a tolerance as a percentage: a third of 1%, whose digits do not end, as ``0.33%``."""
+    # A tolerance of a few digits is printed with them, any other with two.
     digits = 4 if abs(float(f"{value:.4g}") - value) < 1e-9 * value else 2
     return _to_digits(value * 100, digits) + "%"
 
