@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from verify.evidence.records import Record
 from verify.evidence.texts import Many, Slug, Text
-from verify.text.escapes import pieces
+from verify.text.escapes import converted
 from verify.text.latex import simple
 
 if TYPE_CHECKING:
@@ -103,10 +103,7 @@ def draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle) -> list[Line2D]:
 def readable(label: str) -> str:
     """Return a label whose formulas the figures' text face can set and no line break can cut."""
     # Spaces mean nothing in a formula but the end of a name.
-    return "".join(
-        "$" + re.sub(r"\s+", "{}", simple(piece.text)) + "$" if piece.is_formula else piece.text
-        for piece in pieces(label)
-    )
+    return converted(label, str, lambda latex: "$" + re.sub(r"\s+", "{}", simple(latex)) + "$")
 
 
 _Dashes = str | tuple[float, tuple[float, ...]]

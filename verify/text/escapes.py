@@ -5,6 +5,7 @@ Formulas keep their LaTeX.
 
 import html
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
@@ -44,6 +45,11 @@ def pieces(prose: str) -> tuple[Piece, ...]:
     parts = [Piece(text.replace(r"\$", "$"), is_formula=False) for text in texts]
     parts[1::2] = [Piece(latex.strip(), is_formula=True) for latex in texts[1::2]]
     return tuple(part for part in parts if part.text)
+
+
+def converted(prose: str, words: Callable[[str], str], formula: Callable[[str], str]) -> str:
+    """Return prose with its text and its formulas, which have no dollar signs, each converted in its way."""
+    return "".join((formula if piece.is_formula else words)(piece.text) for piece in pieces(prose))
 
 
 def as_prose(text: str) -> str:
@@ -100,20 +106,16 @@ def for_rst(text: str) -> str:
 def prose_for_tex(prose: str) -> str:
     """Return prose in LaTeX, with amsmath and amssymb; its formulas stay formulas."""
     # BibTeX counts escaped braces, too.
-    return "".join(
-        "$" + text.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
-        if is_formula
-        else for_tex(text)
-        for text, is_formula in pieces(prose)
+    return converted(
+        prose, for_tex, lambda latex: f"${latex}$".replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ")
     )
 
 
 def prose_for_markdown(prose: str) -> str:
     """Return prose in Markdown; its formulas stay between dollar signs."""
-    # In these is no HTML and no link where dollar signs mean nothing.
-    return "".join(
-        "$" + text.replace("<", r"\lt ").replace(">", r"\gt ").replace("](", "] (") + "$"
-        if is_formula
-        else for_markdown(text)
-        for text, is_formula in pieces(prose)
-    )
+
+    def formula(latex: str) -> str:
+        # No HTML and no link where dollar signs mean nothing.
+        return f"${latex}$".replace("<", r"\lt ").replace(">", r"\gt ").replace("](", "] (")
+
+    return converted(prose, for_markdown, formula)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from verify.text.escapes import as_prose, pieces
+from verify.text.escapes import as_prose, converted
 
 
 class Prose(str):
@@ -26,9 +26,7 @@ _QUOTED = re.compile(r"(?<![\w'])'(?=\w)")
 
 def plain(prose: str) -> str:
     """Return the prose with each formula in words and signs, for titles, bookmarks and alt texts."""
-    return "".join(
-        spoken(piece.text) if piece.is_formula else with_apostrophes(piece.text) for piece in pieces(prose)
-    )
+    return converted(prose, with_apostrophes, spoken)
 
 
 def with_apostrophes(text: str) -> str:
@@ -159,9 +157,7 @@ def _with_accent(accented: re.Match[str]) -> str:
 
 def slashed(prose: str) -> str:
     """Return prose whose formulas are low, as a line of small print can show them."""
-    return "".join(
-        f"${low(piece.text)}$" if piece.is_formula else as_prose(piece.text) for piece in pieces(prose)
-    )
+    return converted(prose, as_prose, lambda latex: f"${low(latex)}$")
 
 
 def low(latex: str) -> str:
