@@ -13,7 +13,6 @@ from verify.evidence.claims import (
     DerivationRecord,
     Fact,
     LineRecord,
-    Method,
     OrdinaryFit,
     Reference,
     Setting,
@@ -22,7 +21,6 @@ from verify.evidence.judging import Outcome, Proof, Verdict
 from verify.evidence.plots import Axis, Figure, PlotLayer
 from verify.evidence.records import Record, digest_of
 from verify.evidence.runs import (
-    Budget,
     Calibration,
     Counted,
     FalseClaims,
@@ -36,4 +34,4 @@ from verify.evidence.runs import (
     Statement,
     Tool,
 )
-from verify.evidence.texts import SLUG, Slug, in_utc
+from verify.evidence.texts import SLUG, Slug
