@@ -11,23 +11,11 @@ from typing import Any, NamedTuple
 
 from sympy import Symbol
 
+from verify import evidence
 from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import Entry
 from verify.errors import ClaimError, nearest
-from verify.evidence import (
-    SLUG,
-    ChainRecord,
-    Check,
-    ClaimRecord,
-    ControlRecord,
-    CoqRecord,
-    DerivationRecord,
-    Fact,
-    LineRecord,
-    OrdinaryFit,
-    Proof,
-    Settings,
-)
+from verify.evidence import Check, ClaimRecord, DerivationRecord, Fact, Proof, Settings
 from verify.evidence.judging import WIDE
 from verify.executors.workers import no_garbage_collection
 from verify.montecarlo.experiment import (
@@ -110,7 +98,7 @@ def derivation_record(derivation: Derivation, claim: str = "") -> DerivationReco
             if not checked.problem:
                 words += f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
             lines.append(
-                LineRecord(
+                evidence.LineRecord(
                     relation=line.relation,
                     latex=latex(line.expression),
                     because=line.because,
@@ -121,7 +109,7 @@ def derivation_record(derivation: Derivation, claim: str = "") -> DerivationReco
             )
         shows = latex(Related(chain.start, Symbol(chain.relation), chain.end)) if holds else ""
         chains.append(
-            ChainRecord(
+            evidence.ChainRecord(
                 name=chain.name,
                 title=chain.title or "Line by line",
                 definition=chain.defines,
@@ -134,7 +122,7 @@ def derivation_record(derivation: Derivation, claim: str = "") -> DerivationReco
     status, reason = standing(derivation, claim)
     proofs, coq = recorded(), None
     if status is Proof.PROVED:
-        coq = CoqRecord(**proofs["claims"][claim], version=proofs["coq"], library=proofs["library"])
+        coq = evidence.CoqRecord(**proofs["claims"][claim], version=proofs["coq"], library=proofs["library"])
     return DerivationRecord(
         status=status,
         chains=tuple(chains),
@@ -223,7 +211,7 @@ def _mistakes(experiment: Experiment, facts: tuple[Fact, ...]) -> Iterator[tuple
         yield "", "needs at least one check and one control, or it could not fail"
     comparisons = every_comparison(experiment)
     for compared in comparisons:
-        if not re.fullmatch(SLUG, compared.id):
+        if not re.fullmatch(evidence.SLUG, compared.id):
             yield f", check {compared.id}", "its id is not of lower-case words joined by hyphens; rename it"
         numbers = {"prediction": compared.prediction.value}
         if isinstance(compared, Exact):
@@ -286,18 +274,17 @@ def _silent(check: Comparison) -> str:
 def claim_record(
     prepared: Prepared,
     findings: Findings | None = None,
-    controls: tuple[ControlRecord, ...] = (),
+    controls: tuple[evidence.ControlRecord, ...] = (),
     tolerance: float = 0.0,
 ) -> ClaimRecord:
     """Return the record of a claim; where its derivation failed there are no findings."""
     words, experiment = prepared.words, prepared.experiment
-    claim, evidence = words.claim, dict[str, Any](checks=(), controls=())
+    claim, measured = words.claim, dict[str, Any](checks=(), controls=())
     if findings is not None and experiment is not None:
-        checks = tuple(findings.checks.values())
-        words = replace(words, checks=checks)
+        words = replace(words, checks=tuple(findings.checks.values()))
         figures = claim.drawn(words.derivation, findings, tolerance)
-        evidence = {
-            "checks": checks,
+        measured = {
+            "checks": words.checks,
             "controls": controls,
             "facts": words.facts,
             "fits": tuple(_ordinary_fits(experiment, findings.checks)),
@@ -313,11 +300,11 @@ def claim_record(
         authors=claim.authors,
         headline=claim.headline,
         derivation=prepared.derivation,
-        **evidence,
+        **measured,
     ).sealed()
 
 
-def _ordinary_fits(experiment: Experiment, checks: Mapping[str, Check]) -> Iterator[OrdinaryFit]:
+def _ordinary_fits(experiment: Experiment, checks: Mapping[str, Check]) -> Iterator[evidence.OrdinaryFit]:
     """Yield an unweighted line for each set of points that a weighted fit goes through."""
     seen: set[tuple[str, ...]] = set()
     for fit in (check for check in experiment.checks if isinstance(check, Fit)):
@@ -327,5 +314,5 @@ def _ordinary_fits(experiment: Experiment, checks: Mapping[str, Check]) -> Itera
         seen.add(members)
         slope, intercept, r_squared = ordinary(fit.fit.x, [checks[name].estimate for name in members])
         name = fit.id if fit.id.startswith("ordinary") else f"ordinary-{fit.id}"
-        quantity = fit.members[0].label
-        yield OrdinaryFit(id=name, quantity=quantity, slope=slope, intercept=intercept, r_squared=r_squared)
+        line = {"slope": slope, "intercept": intercept, "r_squared": r_squared}
+        yield evidence.OrdinaryFit(id=name, quantity=fit.members[0].label, **line)

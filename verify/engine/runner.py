@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from verify import defaults
+from verify import defaults, evidence
 from verify.engine.catalogue import Entry
 from verify.engine.evaluate import versions
 from verify.engine.preparing import Work
@@ -16,17 +16,7 @@ from verify.engine.schedule import Schedule, SettledClaim
 from verify.engine.statements import SourceBook, decide
 from verify.engine.store import Store
 from verify.errors import SettingsError, what_is_wrong
-from verify.evidence import (
-    PROFILES,
-    Calibration,
-    ClaimRecord,
-    FalseClaims,
-    Presentation,
-    Run,
-    RunRecord,
-    Settings,
-    Tool,
-)
+from verify.evidence import PROFILES, ClaimRecord, Presentation, RunRecord, Settings
 from verify.evidence.judging import PLACES, PLANNED_LOOK, share
 from verify.evidence.load import shipped
 from verify.executors.workers import Workers, environment, threads_of, using
@@ -122,8 +112,8 @@ def run(
     records = tuple(settled[name].record for name in claims)
     elapsed, data = round(time.perf_counter() - begun, 3), shipped_folder("data")
     return RunRecord(
-        tool=Tool(version=__version__),
-        run=Run(
+        tool=evidence.Tool(version=__version__),
+        run=evidence.Run(
             settings=chosen,
             claims=tuple(requested),
             numbers=dict(numbers or {}),
@@ -142,8 +132,8 @@ def run(
         claims=records,
         sources=book.sources,
         statements=decide(book, records),
-        calibration=Calibration.model_validate_json((data / "calibration.json").read_bytes()),
-        false_claims=FalseClaims.model_validate_json((data / "false_claims.json").read_bytes()),
+        calibration=evidence.Calibration.model_validate_json((data / "calibration.json").read_bytes()),
+        false_claims=evidence.FalseClaims.model_validate_json((data / "false_claims.json").read_bytes()),
     ).sealed()
 
 
