@@ -19,7 +19,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
-from sympy import Dummy, Expr, Poly, Rational, S, Symbol, sqrt, sympify
+from sympy import Dummy, Expr, Poly, Rational, S, Symbol, simplify, sqrt, sympify
 
 from verify import defaults
 from verify.engine import runner
@@ -435,9 +435,7 @@ def _items(asked: Question, first: Sequence[Measured], tolerance: float) -> Item
     # A line has slope and intercept, a power times a positive number its exponent; a constant is both.
     is_linear = law.is_polynomial(over) and Poly(law, over).degree() <= 1
     only = ("level", "slope", "intercept") if is_linear else ()
-    factor, power = law.as_independent(over, as_Add=False)
-    base, exponent = (over, S.Zero) if power == 1 else power.as_base_exp()
-    if factor.is_positive and base == over and exponent.is_number:
+    if is_positive and not simplify(over * law.diff(over) / law).has(over):
         only = (*only, "exponent")
     if only:
         yield Fit("d*", over, law, only)
