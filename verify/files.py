@@ -178,8 +178,10 @@ def check_writable(*paths: Path) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    # Where standard output goes to a file, /dev/stdout leads to that file, which holds more than ours.
-    borrowed = path.absolute().is_relative_to("/dev") or path.absolute().is_relative_to("/proc")
+    # Where standard output goes to a file, /dev/stdout leads to that file, which holds more than ours. What
+    # lies in folders of /dev, such as /dev/shm, is an ordinary file.
+    folder = Path(os.path.realpath(path.parent))
+    borrowed = folder == Path("/dev") or folder.is_relative_to("/proc")
     return path.exists() and not path.is_dir() and (borrowed or not path.is_file())
 
 

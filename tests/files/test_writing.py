@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,18 @@ def test_what_is_no_file_of_its_own_is_appended_to(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
     assert log.read_text() == "before\nours\n"
     assert Path("/dev/stdout").is_symlink()
+
+
+MEMORY = Path("/dev", "shm")
+
+
+@pytest.mark.skipif(not MEMORY.is_dir(), reason="there is no memory in place of a disk")
+def test_a_file_in_memory_is_replaced_as_any_other() -> None:
+    """Though it lies under /dev: a second run's results do not follow the first's."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        for content in (OLD, NEW):
+            write_whole(Path(folder) / "results.json", content)
+        assert tree(Path(folder)) == {"results.json": NEW}
 
 
 FILES = {"index.html": b"new", "a/b.txt": b"b"}
