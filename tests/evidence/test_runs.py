@@ -10,7 +10,8 @@ from matplotlib import pyplot as plt
 from tests.report.builders import check, check_that_is
 from tests.report.records import SCORE_VARIANCE, record
 from verify.errors import ClaimError
-from verify.evidence import Check, ClaimRecord, Counted, Proof, RunRecord, Verdict
+from verify.evidence import Check, ClaimRecord, Counted, Proof, RunRecord, Settings, Verdict
+from verify.evidence.load import command
 
 CLAIM = SCORE_VARIANCE
 
@@ -57,6 +58,18 @@ def test_parts_and_counts_of_a_run() -> None:
     assert repr(made) == "RunRecord(claims=2, confirmed=2, profile='standard', seed=20170612)"
     assert repr(CLAIM) == f"ClaimRecord(id='score-variance', verdict='confirmed', reason={CLAIM.reason!r})"
     assert [line.partition(":")[0] for line in str(made).splitlines()] == [CLAIM.id, "other"]
+
+
+def test_the_command_says_what_is_not_usual() -> None:
+    """To the last digit: rounded, it would draw other samples."""
+    made, usual = record(CLAIM), Settings(seed=1)
+    for chosen, ending in (
+        (usual, "--seed 1 --profile standard"),
+        (Settings(profile="quick", tolerance=0.012345678), " --profile quick --tolerance 0.012345678"),
+        (Settings(false_alarm=1e-6, power=0.99), " --profile standard --false-alarm 1e-06 --power 0.99"),
+    ):
+        run = made.run.model_copy(update={"settings": chosen})
+        assert command(made.model_copy(update={"run": run})).endswith(ending)
 
 
 def test_rows_are_in_order_while_their_bounds_leave_it_open() -> None:

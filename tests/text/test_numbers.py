@@ -104,6 +104,7 @@ def test_printed_value_is_within_half_a_unit(value: float, error: float, width: 
         (numbers.level(0.99), "99%"),
         (numbers.level(1), "1"),
         (numbers.small(9.96e-7), "1×10⁻⁶"),
+        (numbers.small(-9.96e-7), "−1×10⁻⁶"),
         (numbers.small(9.96e-4), "0.001"),
         (numbers.small(0), "0"),
         (numbers.percent(0.002), "0.2%"),

@@ -96,7 +96,7 @@ def command(record: RunRecord) -> str:
     # Seed and profile are what a run is known by; of the others, what differs from the defaults.
     usual = {"tolerance": PROFILES[chosen.profile], "false_alarm": FALSE_ALARM, "power": POWER}
     given = {name: getattr(chosen, name) for name in usual}
-    words += [f"--{name.replace('_', '-')} {given[name]:g}" for name in usual if given[name] != usual[name]]
+    words += [f"--{name.replace('_', '-')} {given[name]}" for name in usual if given[name] != usual[name]]
     return " ".join(words)
 
 

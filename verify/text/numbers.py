@@ -150,13 +150,12 @@ def level(value: float) -> str:
 
 
 def small(value: float) -> str:
-    """Return a small probability to two significant digits, such as ``6.1×10⁻⁷``."""
-    place = _magnitude(as_decimal(value))
-    if place >= -3:
-        return _significant(as_decimal(value), 2)
-    mantissa = _significant(as_decimal(value).scaleb(-place), 2)
-    # 9.96 rounds to 10: the next power of ten takes it.
-    return small(float(Decimal(1).scaleb(place + 1))) if mantissa == "10" else f"{mantissa}{times(place)}"
+    """Return a small number to two significant digits, such as ``6.1×10⁻⁷``."""
+    shown = as_decimal(value)
+    # Rounded first, as 9.96 becomes 10, which the next power of ten takes.
+    shown = rounded(shown, min(_magnitude(shown) - 1, 0))
+    power = 0 if _magnitude(shown) >= -3 else _magnitude(shown)
+    return _significant(shown.scaleb(-power), 2) + times(power)
 
 
 def percent(value: float) -> str:
