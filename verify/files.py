@@ -138,8 +138,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
         gone = (folder / path).resolve()
         # A listing from elsewhere leads to nothing outside.
         if gone.is_relative_to(folder.resolve()):
-            gone.unlink(missing_ok=True)
+            # What is a folder now, or cannot be removed, is no longer ours.
             with contextlib.suppress(OSError):
+                gone.unlink(missing_ok=True)
                 gone.parent.rmdir()
 
 

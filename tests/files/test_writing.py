@@ -150,6 +150,13 @@ def test_a_folder_is_written_and_lists_its_files(tmp_path: Path) -> None:
     (out / "mine").write_bytes(OLD)
     write_folder(out, {"index.html": NEW}, ".marker")
     assert tree(out) == {"index.html": NEW, "mine": OLD, ".marker": b"index.html\n"}
+    # A folder of somebody else's has taken the place of one of ours.
+    write_folder(out, FILES, ".marker")
+    (out / "index.html").unlink()
+    (out / "index.html").mkdir()
+    (out / "index.html" / "mine").write_bytes(OLD)
+    write_folder(out, {"other": NEW}, ".marker")
+    assert tree(out) == {"index.html/mine": OLD, "mine": OLD, "other": NEW, ".marker": b"other\n"}
 
 
 def test_what_cannot_be_written_leaves_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
