@@ -25,8 +25,8 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
 
 from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, Recording, as_stored, check_call
@@ -321,8 +321,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
             wanted = "give an archive of q and k: np.savez(path, q=q, k=k)"
             raise RecordingError(f"{path}: is a single array; {wanted}")
         # The library refuses offsets that overlap, leave holes, do not fit a shape or lie beyond the end.
-        with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+        return dict(load_file(path))
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read ({error.strerror or error}); {_WANTED}") from error
     except AttributeError as error:  # of NumPy, which lacks the types of eight bits and fewer

@@ -58,12 +58,6 @@ def caller() -> Caller:
     return Caller(frame.f_code, frame.f_lineno)
 
 
-def compiled_graphs() -> int:
-    """Return how many graphs PyTorch has compiled; it compiles callers of what records again."""
-    utils = sys.modules.get("torch._dynamo.utils")
-    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
-
-
 class Modules:
     """Names the modules of the models that run, and knows which of them made calls."""
 
@@ -156,7 +150,6 @@ class Recorder:
         self.has_seen_calls = False
         self.until_full = ExitStack()
         self.left_out: Counter[str] = Counter()  # what is not recorded, in words
-        self.graphs = compiled_graphs()
         self._layers: dict[tuple[object, ...], _RecordedLayer] = {}
         self._closed: WeakKeyDictionary[Any, set[object]] = WeakKeyDictionary()
         self._left, self._is_full, self._lock = max_bytes, False, threading.RLock()
@@ -241,8 +234,6 @@ class Recorder:
             elif layer.later:
                 self.left_out[f"{layer.name}: {later}"] += 1
         self.left_out.update(self.modules.unseen())
-        if compiled_graphs() != self.graphs:
-            self.left_out["compiled functions ran; attention calls inside them are not seen"] += 1
         counts = self.left_out.items()
         left_out = tuple(f"{what} ({count} calls)" if count > 1 else what for what, count in counts)
         return Recording(source, layers, left_out)

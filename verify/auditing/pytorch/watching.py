@@ -21,11 +21,13 @@ from torch.nn.attention import flex_attention as flex_module
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from verify.auditing.pytorch.calls import Arguments, attention_call, flex_call, interface_call
-from verify.auditing.pytorch.recorder import Caller, Recorder, caller, compiled_graphs
+from verify.auditing.pytorch.recorder import Caller, Recorder, caller
 from verify.auditing.recording import Call
 from verify.errors import RecordingError
 
 _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors over keys
+
+_COMPILED = "compiled functions ran; attention calls inside them are not seen"
 
 _attention = functional.scaled_dot_product_attention
 _multi_head = functional.multi_head_attention_forward
@@ -51,10 +53,18 @@ def _current() -> Recorder | None:
 
     Compilers and tracers would record our own work, and a backward pass makes calls again that were seen.
     """
-    if torch.compiler.is_compiling() or torch._C._is_tracing():
+    if torch.compiler.is_compiling():
+        _note_compiled()
         return None
-    recorder = _Process.recorder
-    return recorder if torch._C._current_graph_task_id() == -1 else None
+    is_first = torch._C._current_graph_task_id() == -1 and not torch._C._is_tracing()
+    return _Process.recorder if is_first else None
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _note_compiled() -> None:
+    """Note that an attention call is compiled; the compiler itself calls this, and compiles nothing of it."""
+    if _Process.recorder is not None:
+        _Process.recorder.left_out[_COMPILED] = 1
 
 
 def _kind_of(query: Any, key: Any, *_others: Any, **_named: Any) -> Any:
@@ -73,10 +83,7 @@ def _stand_in(original: Any, make: Callable[..., Call]) -> Callable[..., Any]:
     def attend(*args: Any, **kwargs: Any) -> Any:
         if (recorder := _current()) is None:
             return original(*args, **kwargs)
-        # Flex attention compiles itself, which says nothing of the program.
-        before = compiled_graphs()
         result = original(*args, **kwargs)
-        recorder.graphs += compiled_graphs() - before
         if _process.inside is None:
             at, kind = caller(), _kind_of(*args, **kwargs)
             output = result[0] if isinstance(result, tuple) else result
