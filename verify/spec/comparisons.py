@@ -30,7 +30,7 @@ from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
 from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
-from verify.symbolic.evaluation import has
+from verify.symbolic.evaluation import has, symbols_in
 from verify.symbolic.notation import latex
 from verify.symbolic.row_integrals import PRECISE, Approximation, mean_over_row, over_lengths
 from verify.symbolic.vocabulary import Cov, Dot, E, Family, Given, Index, LargestGap, Named, Quantile, Var
@@ -207,7 +207,7 @@ def _written_out(
     if not has(x, Given):
         return x.xreplace({index: Integer(place) for index, place in at.items()})
     # Sums in sums ask for the same terms again and again.
-    key = x, tuple(place for index, place in at.items() if has(x, index))
+    key = x, tuple(place for index, place in at.items() if index in symbols_in(x))
     if key not in known:
         if isinstance(x, Indexed):
             entry = tuple(int(place.xreplace(at)) - 1 for place in x.indices)
