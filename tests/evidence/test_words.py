@@ -4,9 +4,9 @@ from typing import Literal
 
 import pytest
 
-from tests.report.builders import check, spaced
+from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome
-from verify.evidence.words import decisive_check, tallies, tolerance_text
+from verify.evidence.words import decisive_check, rounding_error, tallies, tolerance_text
 from verify.report.tables import check_table
 
 
@@ -19,6 +19,15 @@ def test_bounds_are_called_so(relation: Literal["≤", "≥"], name: str, sign: 
     for origin, word in (("set", "not derived"), ("computed", "computed")):
         mere = made.model_copy(update={"origin": origin})
         assert spaced(tolerance_text(mere)) == f"{name} threshold, {word}, {sign}1% of the threshold"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "size"), [(4e-17, "4×10⁻¹⁷"), (-4e-17, "−4×10⁻¹⁷"), (0.0, ""), (2e-12, ""), (-5.0, "")]
+)
+def test_rounding_stands_for_zero_within_its_tolerance(estimate: float, size: str) -> None:
+    """On both sides of zero; what is further off is no rounding."""
+    made = exact_check("at", 0.0, "0", "an error").model_copy(update={"tolerance": 1e-12})
+    assert rounding_error(made.model_copy(update={"estimate": estimate})) == size
 
 
 def test_the_decisive_check_is_the_most_serious_then_the_tightest() -> None:

@@ -65,11 +65,8 @@ def plot_figure(figure: Figure, ax: Axes | None) -> Axes:
         lines = draw_layer(axes, layer, style._replace(colour=colour))
         if layer.label and layer.x:
             lines[0].set_label(readable(layer.label))
-    axes.set_xlabel(readable(figure.x.label))
-    axes.set_ylabel(readable(figure.y.label))
-    axes.set_xscale(figure.x.scale)
-    axes.set_yscale(figure.y.scale)
-    axes.set_title(readable(figure.title))
+    axes.set(xscale=figure.x.scale, yscale=figure.y.scale, title=readable(figure.title))
+    axes.set(xlabel=readable(figure.x.label), ylabel=readable(figure.y.label))
     if axes.get_legend_handles_labels()[1]:
         axes.legend()
     return axes

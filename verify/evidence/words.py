@@ -126,7 +126,7 @@ def at_settings(check: Check) -> str:
 def rounding_error(check: Check) -> str:
     """Return the size of what an exact check finds in place of 0 and allows for; empty for any other."""
     only_rounding = check.method == "exact" and check.prediction == 0 != check.estimate
-    return numbers.small(check.estimate) if only_rounding and check.estimate <= check.tolerance else ""
+    return numbers.small(check.estimate) if only_rounding and abs(check.estimate) <= check.tolerance else ""
 
 
 def tolerance_text(check: Check, *, with_kind: bool = True) -> Prose:
