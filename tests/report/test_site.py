@@ -26,7 +26,7 @@ _LINK = re.compile(r'(?:href|src)="([^"]*)"')
 @pytest.fixture(scope="module")
 def made() -> dict[str, bytes]:
     """Return the files of the made-up run's site."""
-    return site_files(record(), ADDRESS, workers=1)
+    return site_files(record(), ADDRESS)
 
 
 def pages(made: dict[str, bytes]) -> dict[str, str]:

@@ -14,7 +14,6 @@ from verify.errors import VerifyError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import origin
-from verify.executors.workers import Workers
 from verify.files import shipped_table
 from verify.report.cards import decides, keys_of
 from verify.report.drawings import draw_figures
@@ -30,10 +29,7 @@ MARKER = ".sdpa-verify-site"
 
 
 def site_files(
-    record: RunRecord | AuditRecord,
-    address: str = "",
-    workers: Workers | int | None = None,
-    shown: RunRecord | None = None,
+    record: RunRecord | AuditRecord, address: str = "", shown: RunRecord | None = None
 ) -> dict[str, bytes]:
     """Return the files of a run's site by their paths.
 
@@ -46,7 +42,7 @@ def site_files(
     """
     if not isinstance(record, RunRecord):
         raise VerifyError("site: is made of a run only; give a results.json")
-    report, formulas, figures = Report(shown or record), Formulas(), draw_figures(record, workers)
+    report, formulas, figures = Report(shown or record), Formulas(), draw_figures(record)
     pages, styled = {}, ""
     for path, (template, given) in _pages(report).items():
         canonical = f"{address.rstrip('/')}/{path.removesuffix(_INDEX)}" if address else ""

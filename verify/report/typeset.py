@@ -32,17 +32,6 @@ _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
 MARKS = shipped_table("marks")
 """The drawn signs of the verdicts: paths on a square of 16 units."""
 STROKE_WIDTH = 1.5
-RELATIONS = {
-    "=": "= ",
-    "⇒": r"\Rightarrow ",
-    "⇔": r"\Leftrightarrow ",
-    "≤": r"\le ",
-    "≥": r"\ge ",
-    "<": "< ",
-    ">": "> ",
-    "~": r"\sim ",
-}
-"""The relations that the lines of a derivation begin with, in LaTeX."""
 
 
 def _tallied(records: Sequence[object], name: str) -> tuple[Tally, ...]:
@@ -125,7 +114,7 @@ class Medium(ABC):
         # A claim file may come from anywhere: only a web address becomes a link, never a script.
         environment.tests["web"] = lambda url: bool(url) and url.startswith(("https://", "http://"))
         environment.globals.update(
-            relations=RELATIONS,
+            relations=shipped_table("report")["relations"],
             display=self._display,
             small_print=self._small_print,
             fits=self._fits,
