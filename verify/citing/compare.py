@@ -22,18 +22,11 @@ from verify.text import numbers
 from verify.text.numbers import counted
 from verify.version import __version__
 
-_DIGITS = 1e-9
-"""What may differ in numbers that are equal to ten digits, as a share of the largest that belongs to them."""
-
-_HOW = ("block", "drawn in")
-"""The settings of a cell that say how it is drawn: its truth does not depend on them."""
-
-_APART = "intervals apart"
-"""Why a value is known to have moved whatever draws it is of."""
-
+_DIGITS = 1e-9  # of the largest number beside them: what numbers equal to ten digits may differ by
+_HOW = ("block", "drawn in")  # settings of a cell that say how it is drawn: its truth does not depend on them
+_APART = "intervals apart"  # why a value is known to have moved whatever draws it is of
+# Parts of the environment on which the last digits of a result depend.
 _DECIDE_DIGITS = ("python", "linear algebra", "numpy", "scipy", "sympy")
-"""Parts of the environment on which the last digits of a result depend."""
-
 _NAMED = 12  # this many keys or differences are named before the others are counted
 
 

@@ -312,7 +312,8 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     if not figures or figures[0].rounding == "fixed":
         bare = normal(shown).casefold()
         start = bare.rstrip("….")
-        is_prefix = value.is_digest and len(start) >= 12 and value.text.startswith(start)
+        is_digest = value.key.endswith(":digest")
+        is_prefix = is_digest and len(start) >= 12 and value.text.startswith(start)
         is_same = normal(value.text).casefold() in {bare, normal(text).casefold()}
         return "" if is_prefix or is_same else f"is not '{shortened(value.text)}'"
     plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")

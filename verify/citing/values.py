@@ -95,11 +95,6 @@ class Value:
             raise CitationError(what)
         return float(self.figures[0].exact)
 
-    @property
-    def is_digest(self) -> bool:
-        """Whether it is one, which may be cut."""
-        return self.key.endswith(":digest")
-
 
 Text = tuple[str, tuple[ExactNumber, ...]]
 """A text and the figures in it, of which a word has none."""
@@ -393,7 +388,8 @@ def _part(
         choice = f"choose {_ALL}" + f"; its parts are {', '.join(parts)}" * bool(parts)
         raise CitationError(f"{key} has no form {(spec or name)[:60]!r}; {choice}")
     named, error = f"{value.key} is {' '.join(value.text.split())}", known.get(f"{whole}:error")
-    suits = [".N"] if value.is_digest else []
+    is_digest = value.key.endswith(":digest")  # which may be cut
+    suits = [".N"] if is_digest else []
     if value.figures and value.figures[0].rounding != "fixed":
         suits = [".Nf", ".Ng"] if value.text.endswith("%") else [".Nf", ".Ng", ".Ne", ".N%"]
         if error and value.key.removeprefix(whole) in {"", ":estimate"}:
@@ -403,7 +399,7 @@ def _part(
         if option and option not in suits:
             choice = ", ".join(("default", *suits, '"a sentence with {text}"'))
             raise CitationError(f"{named}, which {spec or name} does not suit; choose {choice}")
-    if value.is_digest and spec:
+    if is_digest and spec:
         digits = int(spec.removeprefix("."))
         if not _LEAST_DIGEST <= digits <= len(value.text):
             raise CitationError(f"{value.key}: {digits} digits of a digest; give 12 to {len(value.text)}")
