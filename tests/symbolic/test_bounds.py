@@ -33,9 +33,7 @@ p_l = Softmax(s[a, l], l)
 VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (row**2, ()),
     (1 - p, ()),
-    (1 - p - p_l, ()),
-    (Sum(1 - p - p_l, (l, 1, j - 1), (j, 1, n)), ()),
-    (Sum(1 - Softmax(s[a, 1], 1) - p, (j, 2, n)), ()),
+    (Sum(p * Sum(p_l, (l, 2, j - 1)), (j, 2, n)), ()),
     (1 - squares(row), ()),
     (over_keys(p * (Largest(s[a, l], l) - row)) / sigma**2, ()),
     (LogSumExp(row, j) - row.xreplace({j: l}), ()),

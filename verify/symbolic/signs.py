@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from itertools import combinations, starmap
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Function, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta
@@ -42,7 +41,6 @@ class Signs:
     def __init__(self, given: tuple[Any, ...] = ()) -> None:
         self.given, self.facts = given, list[tuple[Any, bool]]()
         self.ends, self.names, self.seen = dict[Any, list[Any]](), dict[Any, Any](), dict[Any, bool]()
-        self.bound: set[Any] = set()
         for relation in given:
             if not isinstance(relation, INEQUALITIES):
                 raise StepError(f"given {relation}, which is no inequality; write one such as n > 2")
@@ -61,21 +59,15 @@ class Signs:
         for variable, *ends in limits:
             both = (kind(variable, end) for kind, end in zip((Ge, Le), ends, strict=False) if end.is_finite)
             bounds += [bound for bound in both if isinstance(bound, Ge | Le)]
-        inside = Signs((*self.given, *bounds))
-        inside.bound = self.bound | {limit[0] for limit in limits}
-        return inside
+        return Signs((*self.given, *bounds))
 
     def nonnegative(self, x: Any, *, strict: bool = False) -> bool:
         """Return whether an expression is visibly not negative or, where ``strict``, visibly positive."""
         x = sympify(x)
+        x = x.primitive()[1] if x.is_Add else x
         if (x, strict) not in self.seen:
             self.seen[x, strict] = False  # a reason may not rest on itself
             self.seen[x, strict] = any(reason(self, x, strict) for reason in self._REASONS)
-            # Between two ends a symbol is written so that it never reaches the upper end.
-            for symbol in x.free_symbols & set(self.ends) if strict and self.seen[x, strict] else ():
-                low, high = self.ends[symbol]
-                if low != -oo and high != oo and (high - symbol, True) not in self.facts:
-                    self.seen[x, strict] &= self.positive(x.xreplace({symbol: high}))
         return self.seen[x, strict]
 
     def positive(self, x: Any) -> bool:
@@ -109,32 +101,13 @@ class Signs:
         return not strict and (is_weight or self._are_weights(x))
 
     def _are_weights(self, x: Any) -> bool:
-        """Return whether something is a sum of weights of different keys of one row, or less than that."""
-        if isinstance(x, Add):
-            weights = [part for part in x.args if isinstance(part, Softmax)]
-            rows = {part.args[0].xreplace({part.args[1]: _KEY}) for part in weights}
-            pairs = combinations([part.args[1] for part in weights], 2)
-            return len(rows) == 1 and len(weights) == len(x.args) and all(starmap(self._apart, pairs))
+        """Return whether something is the sum of the weights of a row, or each times at most 1."""
         if isinstance(x, Sum) and len(x.limits) == 1:
             (key, *ends), inner = x.limits[0], self.within(x.limits)
             for weight in x.function.atoms(Softmax):
                 if weight.args[1] == key and ends == [1, range_of(weight.args[0], key)]:
                     rest = x.function / weight
                     return inner.nonnegative(rest) and inner.at_most_one(rest)
-        return False
-
-    def _apart(self, first: Any, second: Any) -> bool:
-        """Return whether two indices mean different places: free indices do, a running index comes to any.
-
-        A running index is apart from an index that visibly comes before or after all that it runs over.
-        """
-        if first == second or not self.bound & {first, second}:
-            return bool(first != second)
-        for less, more in ((first, second), (second, first)):
-            last, least = self.ends.get(less, (-oo, oo))[1], self.ends.get(more, (-oo, oo))[0]
-            last, least = less if last == oo else last, more if least == -oo else least
-            if self.positive(more - last) or self.positive(least - last):
-                return True
         return False
 
     def plain(self, x: Any) -> Any:
@@ -153,13 +126,12 @@ class Signs:
         elif isinstance(x, Symbol):
             low, high = self.ends.get(x, (-oo, oo))
             if low == -oo and x.is_positive:
-                low = S.One if x.is_integer else S.Zero if high != oo else low
+                low = S.One if x.is_integer else low
             step = Dummy("t", nonnegative=True, integer=(x.is_integer and high == oo) or None)
-            if high == oo:
-                written = x if low == -oo else self.plain(low) + step
-            else:
-                # For t from 0 on, (low + high·t)/(1 + t) runs from low up to, but not to, high.
-                written = self.plain(high) - step if low == -oo else (low + high * step) / (1 + step)
+            if low != -oo:
+                written = self.plain(low) + step
+            elif high != oo and not x.is_nonnegative:
+                written = self.plain(high) - step
         self.names[x] = written
         return written
 
@@ -213,27 +185,25 @@ class Signs:
             return False
         return bool((elsewhere & domain).is_empty)
 
-    def _any_score(self, x: Any, strict: bool) -> bool:
-        """The largest of scores less any of them; and log-sum-exp less any of them, or less the largest."""
-        for most in x.atoms(Largest, LogSumExp) if isinstance(x, Add) and not strict else ():
-            score, key = most.args
-            less = most - x
-            if less.match(score.xreplace({key: Wild("key")})) is not None and self.real(score):
-                return True
-            # The largest of scores may have a positive factor of theirs before it.
-            times, largest = less.as_independent(Largest, as_Add=False)
-            if isinstance(most, LogSumExp) and isinstance(largest, Largest) and self.nonnegative(times):
-                same = times * largest.args[0].xreplace({largest.args[1]: key}) == score
-                if same and self.real(score):
-                    return True
-        return False
-
     def _given(self, x: Any, strict: bool) -> bool:
-        """A given inequality, at any index, and the rest of the sum without it."""
+        """A given inequality, or a largest that is more than any, and the rest of the sum without it."""
+        facts = list[tuple[Any, bool]]()
         for fact, is_strict in self.facts:
-            pattern = fact.xreplace({index: Wild(index.name) for index in fact.atoms(Index)})
-            wild = [part for part in pattern.atoms(Indexed, Dot) if part.has(Wild)]
             # What is given of x_j is given of x at any place: at those that stand in the expression.
+            places = {i for part in fact.atoms(Indexed, Dot) for i in part.atoms(Index)}
+            facts.append((fact.xreplace({i: Wild(i.name) for i in places}), is_strict))
+        for most in x.atoms(Largest, LogSumExp) if isinstance(x, Add) else ():
+            score, key = most.args
+            if not self.real(score):
+                continue
+            facts.append((most - score.xreplace({key: Wild("key")}), False))
+            # Log-sum-exp is more than the largest score, too, which may have a positive factor before it.
+            for largest in x.atoms(Largest) if isinstance(most, LogSumExp) else ():
+                times = score / largest.args[0].xreplace({largest.args[1]: key})
+                if not times.has(key) and self.nonnegative(times):
+                    facts.append((most - times * largest, False))
+        for pattern, is_strict in facts:
+            wild = [part for part in pattern.atoms(Indexed, Dot) if part.has(Wild)]
             matches = [atom.match(part) for part in wild for atom in x.atoms(Indexed, Dot)]
             for places in list(filter(None, matches)) or [{}]:
                 rest = x - pattern.xreplace(places)
@@ -269,7 +239,7 @@ class Signs:
         return isinstance(factors, Mul | Pow) and factors != x and self.nonnegative(factors, strict=strict)
 
     # Part by part is sooner than SymPy's own assumptions of the whole.
-    _REASONS = (_part_by_part, _assumed, _roots, _any_score, _given, _more, _factors)
+    _REASONS = (_part_by_part, _assumed, _roots, _given, _more, _factors)
 
 
 @lru_cache(maxsize=4096)  # for it is asked of a sum and its negative, strictly and not, in line after line
@@ -303,6 +273,3 @@ class _Hidden(Dummy):  # type: ignore[misc]  # SymPy has no types
     def _inside(self) -> Signs:
         inside: Signs = self.signs.within(getattr(self.whole, "limits", ()))
         return inside
-
-
-_KEY = Index("key_")

@@ -36,7 +36,8 @@ def derive() -> Chains:
     mean, mean_square, largest = over_keys(p * x[j]), over_keys(p * x[j] ** 2), (Le(p, p_1),)
     variance = mean_square - mean**2, "the variance of x under p", algebra
     cross = at_most(Sum(p * p_l * (x[j] + x[l]) ** 2, (l, 1, j - 1), (j, 1, n)))
-    less = at_most(2 * Sum((p_1 - p) * (1 - p_1 - p) * x[j] ** 2, (j, 2, n)), given=largest)
+    others = Sum(p_l, (l, 2, j - 1)) + Sum(p_l, (l, j + 1, n))
+    less = at_most(2 * Sum((p_1 - p) * others * x[j] ** 2, (j, 2, n)), given=largest)
     two = r"row j holds $p_j(1-p_j)$ twice in absolute value: more by $\sum_{l<j}p_jp_l(x_j+x_l)^2$"
     most = r"$p_1(1-p_1)$ is the largest of its kind: other keys have $p_j \le p_1$ and $p_1 + p_j \le 1$"
     by_rows = Chain(FORM, title=r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows").through(

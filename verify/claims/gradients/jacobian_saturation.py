@@ -30,7 +30,7 @@ def derive() -> Chains:
         (LARGEST / sigma, "no average of scores exceeds the largest", at_most(E(BEHIND) / sigma), "≤"),
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
-    missing = at_most(E(Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
+    missing = at_most(E(Sum(3 * both * p_h, (h, 1, l - 1), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
     trace = Chain(E(NORM), name="trace", title="A bound by the trace")
     trace = trace.then(E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤")
     bound = Chain(E(NORM), name="bound", title="A bound for all n and σ").through(
