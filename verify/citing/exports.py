@@ -94,6 +94,7 @@ def exported_by(path: Path) -> tuple[str, str] | None:
     return (match["command"], match["digest"]) if match else None
 
 
+# What CI reads.
 Case = tuple[str, str, str]
 """A case's name, "" or "failure", "error" or "skipped", and the message of one that does not pass."""
 

@@ -209,6 +209,7 @@ def _between(opened: _Marker, stop: int, text: str, language: Language) -> Quote
     return Quote(opened.key.replace("\\|", "|"), 0, start, end, text[start:end], key_end, language)
 
 
+# How what stands in a document is compared with the value.
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
 _LONGEST = 1000

@@ -288,6 +288,7 @@ def _interval_texts(estimate: Text, interval: str, low: Text, high: Text) -> Tex
     return {"": whole, ":interval": (interval, ends), ":low": low, ":high": high}
 
 
+# The forms that a key may ask for.
 _SPEC = re.compile(r"(?!\.00?g)\.[0-9]{1,2}[fe%g]?")
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 _LEAST_DIGEST = 12
