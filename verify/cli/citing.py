@@ -10,6 +10,7 @@ import click
 
 from verify.cli.console import PATH, form_option, log, out_option, say, tell
 from verify.errors import CitationError, VerifyError
+from verify.files import write_folder, write_whole
 
 if TYPE_CHECKING:
     from verify.citing.values import Evidence
@@ -174,7 +175,6 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     of its results, by which check-docs knows whether it is stale.
     """
     from verify.citing.exports import FORMATS, exported
-    from verify.files import write_whole
 
     path = out or Path(f"verify{FORMATS[form]}")
     write_whole(path, exported(_present(results), names, form).encode())
@@ -190,7 +190,6 @@ def badge(claim: str, out: Path, results: Path | None) -> None:
     from verify.citing.exports import as_svg
     from verify.citing.values import by_key
     from verify.evidence import ClaimRecord
-    from verify.files import write_whole
 
     record = _present(results)
     value = by_key(record)[_as_key(record, claim)]
@@ -232,7 +231,6 @@ def site(out: Path, results: Path | None) -> None:
     from verify.citing.documents import configuration
     from verify.engine.statements import decide, packs, read_sources
     from verify.evidence import RunRecord
-    from verify.files import write_folder
     from verify.report.site import MARKER, site_files
 
     record, shown = _present(results), None

@@ -17,6 +17,8 @@ import click
 from verify import defaults
 from verify.files import EDITIONS
 from verify.text.escapes import for_terminal, one_line
+from verify.text.latex import plain
+from verify.text.numbers import counted
 
 if TYPE_CHECKING:
     from verify.engine.runner import Callbacks
@@ -210,8 +212,6 @@ def _verdict_line(record: ClaimRecord, width: int) -> str:
 def say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
     """Say what a bar has left unsaid, what became of statements, and how much the run rests on."""
     from verify.evidence import Verdict
-    from verify.text.latex import plain
-    from verify.text.numbers import counted
 
     # The bar has counted claims and said nothing of their verdicts.
     if sys.stderr.isatty():

@@ -17,7 +17,9 @@ import click
 from verify.cli import console
 from verify.cli.console import PATH
 from verify.errors import ClaimError, SettingsError, StoreError, claim_errors
-from verify.files import RUN
+from verify.files import RUN, shipped_folder, shipped_table
+from verify.text.latex import plain
+from verify.text.numbers import exact
 
 if TYPE_CHECKING:
     from verify.spec.claim import Claim
@@ -31,9 +33,6 @@ def list_(words: tuple[str, ...]) -> None:
 
     With WORD, such as rope or "flash attention", list those that it describes.
     """
-    from verify.files import shipped_folder, shipped_table
-    from verify.text.latex import plain
-
     # As the reference has them: no library is loaded, and nothing of them is looked at but words.
     reference = json.loads((shipped_folder("reference") / RUN.evidence).read_bytes())
     called, sought = shipped_table("aliases"), " ".join(words)
@@ -66,7 +65,6 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> int:
     The exit status is 1 if a line does not hold.
     """
     from verify.engine.store import Store, code, default_path
-    from verify.files import shipped_folder
 
     width, store = console.width_of() or 80, None
     # The same code makes the same page of a claim that ships, without loading SymPy and checking it again.
@@ -104,8 +102,6 @@ def page(claim: Claim, derivation: Derivation, width: int = 80) -> str:
     from verify.evidence.load import origin, shipped
     from verify.proofs.statement import theorem_of
     from verify.spec.claim import Words
-    from verify.text.latex import plain
-    from verify.text.numbers import exact
 
     facts = () if derivation.problem else claim.exact_values(derivation)
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])

@@ -13,7 +13,7 @@ import click
 from verify.cli import console
 from verify.cli.console import PATH
 from verify.errors import ClaimError, OutputError, SourcesError
-from verify.files import EDITIONS, RUN
+from verify.files import EDITIONS, RUN, check_writable, write_together, write_whole
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
@@ -91,7 +91,6 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
     """
     from verify.citing.exports import refused_junit, to_junit, to_markdown
     from verify.executors.workers import using
-    from verify.files import check_writable, write_together, write_whole
 
     forms = {path: form for path, form in ((junit, to_junit), (summary, to_markdown)) if path is not None}
     # Before the work: a long run must not end in vain.
@@ -221,7 +220,6 @@ def check_folder(
     """
     from verify.evidence import USER
     from verify.evidence.load import claims_in
-    from verify.files import check_writable
 
     known = {} if force else claims_in(out / RUN.evidence)
     lost = [name for name, of in known.items() if name not in wanted and (of == USER or not is_whole)]
