@@ -47,12 +47,16 @@ GROUPINGS: dict[str, Callable[[int, int], list[int]]] = {
 TOKENS = 16
 MOST_KEYS = 4099
 
-_FEW = 8  # keys with weights of 1/8, which every type has
 _SQUARE = 72  # tokens by which a mask is read: a window has to be shorter to be seen
 _AXES = ("sequences", "heads", "queries", "keys")  # what a softmax may run over: the axes of the weights
 _CLOSE, _ADDED_UP = 1e-3, 0.01
 _ALMOST = 2.0**-30  # times usual queries: scores are 0 to rounding, and lengths are not
 _NO_SOFTMAX = 1e-7  # the sum of weights that only a sink of more than 18 would leave
+_NO_SUM = (
+    "the weights of a row do not add up to 1, but to {:.4g}: "
+    "there is no softmax over the keys, or it is multiplied afterwards"
+)
+_ONE_SINK = 5.0  # how far a sink may seem to vary over rows, whose scores vary by 710
 _HIDDEN = 1e-20  # a weight of keys that are hidden, at most
 _BIASED = 1e-4  # differences of scores beyond which positions change them
 _LEAST = 1e-4  # a weight from which on it is a normal number of every type
@@ -310,38 +314,28 @@ def identify(kernel: Kernel, sizes: Sizes, intended: ScaleExpression) -> Model:
     ]
     if len(axes) == 1 and axes != ["keys"]:
         return Model(faults=(f"the softmax is over the {axes[0]}, not the keys",))
-    # With queries of almost 0 all weights are equal: 1/n, or 1/(n + exp(sink)).
-    query, key, _ = sizes.arrays(_FEW, _FEW)
-    totals = kernel.weights(_ALMOST * query, key)[0, :, -1].sum(axis=-1)
-    room = 32 * max(unit_roundoff(usual), UNITS["float32"])
-    what = "there is no softmax over the keys, or it is multiplied afterwards"
-    no_softmax = "the weights of a row do not add up to 1, but to {:.4g}: " + what
-    if (wrong := totals[(totals < _NO_SOFTMAX) | (totals > 1 + room)]).size:
-        return Model(faults=(no_softmax.format(wrong[0]),))
-    # And only positions can tell keys apart.
+    # With queries of almost 0 all weights are equal, and only positions can tell keys apart.
     query, key, _ = sizes.arrays(_SQUARE, _SQUARE, 2)
     flat = np.nan_to_num(kernel.weights(_ALMOST * query, key))
+    totals = flat[0, :, -1].sum(axis=-1)
+    room = 32 * max(unit_roundoff(usual), UNITS["float32"])
+    if (wrong := totals[(totals < _NO_SOFTMAX) | (totals > 1 + room)]).size:
+        return Model(faults=(_NO_SUM.format(wrong[0]),))
     seen = np.abs(flat) > _HIDDEN
     logs = np.log(np.where(seen, np.abs(flat), 1))
     apart = float((np.where(seen, logs, -np.inf).max(-1) - np.where(seen, logs, np.inf).min(-1)).max())
     if apart > _BIASED and np.allclose(logs[0], logs[1], atol=_BIASED):
         return Model(unexplained=(f"positions change scores by up to {apart:.4g}",))
-    mask = _mask(kernel, sizes, seen)
-    if mask is None or mask.window == 1:
+    model = _mask(kernel, sizes, seen)
+    if model is None or model.window == 1:
         # So it looks where the function takes tokens for heads.
         turned = "each query sees its own key only: turn arrays to the axes [sequence, head, token, d]"
-        return Model(unexplained=("keys are hidden by no rule of positions" if mask is None else turned,))
-    taken = (1 / totals - 1) * mask.visible(_FEW, _FEW)[-1].sum()
-    if (taken > room).any():
-        # A sink takes less from more keys; a factor of all weights does not.
-        more = seen[0, 0, -1].sum()
-        if not np.allclose(flat[0, :, -1].sum(axis=-1), more / (more + taken), rtol=room + _CLOSE):
-            return Model(faults=(no_softmax.format(totals[0]),))
-        mask = replace(mask, sink=tuple(math.log(x) if x > room else -math.inf for x in taken.tolist()))
-    model = _with_scores(kernel, sizes, mask)
-    return (
-        model if model.faults else _compared(kernel, sizes, _with_low_sinks(kernel, sizes, model), intended)
-    )
+        return Model(unexplained=("keys are hidden by no rule of positions" if model is None else turned,))
+    for step in (_with_scores, _with_sinks):
+        model = step(kernel, sizes, model)
+        if model.faults:
+            return model
+    return _compared(kernel, sizes, model, intended)
 
 
 def _mask(kernel: Kernel, sizes: Sizes, seen: Flags) -> Model | None:
@@ -429,10 +423,10 @@ def _with_scores(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
     return model
 
 
-def _with_low_sinks(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
-    """Return the model with sinks that are lost in rounding beside scores of 0, and not beside low ones.
+def _with_sinks(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
+    """Return the model with a sink for each head, read off what weights do not add up to.
 
-    Row i has scores of -10i, and a sink b leaves a row of m keys with scores s the weight m·eˢ/(m·eˢ + eᵇ).
+    Row i has scores s of -10i, beside which low sinks show, too: a sink b leaves m keys m·eˢ/(m·eˢ + eᵇ).
     """
     levels = -10.0 * np.arange(_SQUARE)
     query, key, _ = (np.zeros_like(array) for array in sizes.arrays(_SQUARE, _SQUARE))
@@ -442,13 +436,17 @@ def _with_low_sinks(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
     scores = levels if model.softcap is None else model.softcap * np.tanh(levels / model.softcap)
     with np.errstate(all="ignore"):
         beside = np.log(1 / totals - 1) + np.log(model.visible(_SQUARE, _SQUARE).sum(axis=-1)) + scores
-    sinks = list(model.sink or [-math.inf] * sizes.heads)
-    for head, total in enumerate(totals):
+    sinks = []
+    for total, sink in zip(totals, beside, strict=True):
+        # A sink only takes; what adds as well, in other rows, is for an audit to name.
+        shows = np.flatnonzero((room < total) & (total < 1 - room) & ~(total > 1 + room).any())
+        if shows.size and np.ptp(sink[shows]) > _ONE_SINK:  # a factor of the weights is the same in all rows
+            return replace(model, faults=(_NO_SUM.format(total[-1]),))
         # Half of the weight tells most of a sink.
-        row = int(np.argmin(np.abs(np.nan_to_num(total, nan=1.0) - 0.5)))
-        if sinks[head] == -math.inf and room < total[row] < 1 - room:
-            sinks[head] = float(beside[head, row])
-    return replace(model, sink=None if max(sinks) == -math.inf else tuple(sinks))
+        sinks.append(
+            float(sink[min(shows, key=lambda row: abs(total[row] - 0.5))]) if shows.size else -math.inf
+        )
+    return replace(model, sink=tuple(sinks) if max(sinks) > -math.inf else None)
 
 
 def _compared(kernel: Kernel, sizes: Sizes, model: Model, intended: ScaleExpression) -> Model:
