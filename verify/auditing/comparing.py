@@ -13,7 +13,7 @@ rules do:
 import datetime as dt
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def compare_recordings(a: Recording | Path | str, b: Recording | Path | str) -> 
     before, has_parted = 0.0, False
     with threadpool_limits(limits=1, user_api="blas"):
         for first, second in pairs:
-            layer = _differences(first, second)
+            layer = _Differences(first, second)
             left_out += [f"{first.name}: {problem}" for problem in layer.problems]
             if not layer.calls:
                 continue
@@ -143,17 +143,18 @@ def _matched(a: Recording, b: Recording) -> tuple[list[tuple[Layer, Layer]], lis
     return [(layer, second[name]) for name, layer in first.items() if name in second], alone
 
 
-def _misfits(a: Call, b: Call) -> Iterator[str]:
-    """Yield why two calls cannot be compared."""
+def _misfit(a: Call, b: Call) -> str:
+    """Return why two calls cannot be compared, nothing where they can."""
     for name in ("q", "k", "v", "out"):
-        shapes = [list(x.shape) for call in (a, b) if (x := getattr(call, ARRAYS[name])) is not None]
-        if len(shapes) == 2:
-            (s, h, *rest), (s_b, h_b, *rest_b) = shapes
-            grouped = name in ("k", "v") and max(h, h_b) % min(h, h_b) == 0
-            if (s, rest) != (s_b, rest_b) or (h != h_b and not grouped):
-                yield f"{name} has shape {shapes[0]} in A and {shapes[1]} in B"
-    if dtype_of(a) != dtype_of(b):
-        yield f"is computed in {dtype_of(a)} in A and in {dtype_of(b)} in B"
+        x, y = (getattr(call, ARRAYS[name]) for call in (a, b))
+        if x is not None and y is not None:
+            heads = sorted((x.shape[1], y.shape[1]))
+            is_grouped = name in ("k", "v") and heads[1] % heads[0] == 0
+            others = [(len(array), *array.shape[2:]) for array in (x, y)]
+            if others[0] != others[1] or (heads[0] != heads[1] and not is_grouped):
+                return f"{name} has shape {list(x.shape)} in A and {list(y.shape)} in B"
+    dtypes = dtype_of(a), dtype_of(b)
+    return "" if dtypes[0] == dtypes[1] else f"is computed in {dtypes[0]} in A and in {dtypes[1]} in B"
 
 
 class _Rows:
@@ -195,64 +196,58 @@ class _Rows:
         return np.where(lost > 0, math.inf, ratio)
 
 
-@dataclass
 class _Differences:
-    """How far the calls of one layer in two recordings differ.
+    """How far the calls of a layer in two recordings differ, which are matched in their order.
 
     ``arrays`` has rows by the array's name, ``exact`` what is the same or not, by its name: of several calls
     the first in which it differs. ``problems`` say what could not be compared.
     """
 
-    arrays: dict[str, _Rows] = field(default_factory=dict)
-    exact: dict[str, ComparedPart] = field(default_factory=dict)
-    problems: dict[str, None] = field(default_factory=dict)
-    unit: float = 0.0
-    rows: int = 0
-    calls: int = 0
+    def __init__(self, first: Layer, second: Layer) -> None:
+        self.arrays: dict[str, _Rows] = {}
+        self.exact: dict[str, ComparedPart] = {}
+        self.problems: dict[str, None] = {}
+        self.unit, self.rows, self.calls, counts = 0.0, 0, 0, [0, 0]
+        for number, pair in enumerate(zip_longest(first.calls, second.calls)):
+            counts = [count + (call is not None) for count, call in zip(counts, pair, strict=True)]
+            if None in pair:
+                continue
+            a, b = map(in_memory, pair)
+            if problem := _misfit(a, b):
+                self.problems[f"call {number} {problem}"] = None
+                continue
+            self.unit = max(self.unit, unit_of(a), unit_of(b))
+            used_rows, used_keys, parts = _mask_parts(a, b, self.calls, self.unit)
+            self.rows += int(a.query.shape[1]) * int(used_rows.sum())
+            for name in ("x", "q", "k", "v", "out"):
+                self._add(name, a, b, used_keys if name in ("k", "v") else used_rows)
+            usual = int(a.query.shape[3]) ** -0.5
+            parts.append(_number_part("scale", *(usual if x.scale is None else x.scale for x in (a, b))))
+            parts += [_number_part(name, getattr(a, name), getattr(b, name)) for name in ("softcap", "sink")]
+            for part in filter(None, parts):
+                if part.name not in self.exact or self.exact[part.name].outcome is Agreement.SAME:
+                    self.exact[part.name] = part
+            self.calls += 1
+        if counts[0] != counts[1]:
+            self.problems[f"has {counts[0]} calls in A and {counts[1]} in B"] = None
 
-
-def _differences(first: Layer, second: Layer) -> _Differences:
-    """Return how far the calls of a layer differ, which are matched in their order."""
-    layer, counts = _Differences(), [0, 0]
-    for number, pair in enumerate(zip_longest(first.calls, second.calls)):
-        counts = [count + (call is not None) for count, call in zip(counts, pair, strict=True)]
-        if None in pair:
-            continue
-        a, b = map(in_memory, pair)
-        if problem := next(_misfits(a, b), ""):
-            layer.problems[f"call {number} {problem}"] = None
-            continue
-        layer.unit = max(layer.unit, unit_of(a), unit_of(b))
-        used_rows, used_keys, parts = _mask_parts(a, b, layer.calls, layer.unit)
-        layer.rows += int(a.query.shape[1]) * int(used_rows.sum())
-        for name in ("x", "q", "k", "v", "out"):
-            arrays = [to_numpy(array) for x in (a, b) if (array := getattr(x, ARRAYS[name])) is not None]
-            if len(arrays) == 1 or (name == "x" and len({array.shape for array in arrays}) == 2):
-                why = "in one recording only" if len(arrays) == 1 else "of two shapes"
-                layer.problems[f"{name} is {why}"] = None
-            elif arrays:
-                if name == "x":  # the input of a module has one head
-                    shape = (len(arrays[0]) if arrays[0].ndim > 2 else 1, 1, -1, arrays[0].shape[-1])
-                    arrays = [array.reshape(shape) for array in arrays]
-                # Heads of keys that one recording repeats stand for as many in the other.
-                most = max(array.shape[1] for array in arrays)
-                arrays = [np.repeat(array, most // array.shape[1], axis=1) for array in arrays]
-                use = used_keys if name in ("k", "v") else used_rows
-                use = (
-                    use if use.shape == arrays[0].shape[:3:2] else np.ones(arrays[0].shape[:3:2], dtype=bool)
-                )
-                use = np.repeat(use[:, None], most, axis=1)
-                layer.arrays.setdefault(name, _Rows()).add(arrays[0], arrays[1], use, layer.calls)
-        usual = int(a.query.shape[3]) ** -0.5
-        parts.append(_number_part("scale", *(usual if x.scale is None else x.scale for x in (a, b))))
-        parts += [_number_part(name, getattr(a, name), getattr(b, name)) for name in ("softcap", "sink")]
-        for part in filter(None, parts):
-            if part.name not in layer.exact or layer.exact[part.name].outcome is Agreement.SAME:
-                layer.exact[part.name] = part
-        layer.calls += 1
-    if counts[0] != counts[1]:
-        layer.problems[f"has {counts[0]} calls in A and {counts[1]} in B"] = None
-    return layer
+    def _add(self, name: str, a: Call, b: Call, used: Flags) -> None:
+        """Add the rows of an array in both calls; ``used`` has those that are no padding, [sequence, row]."""
+        arrays = [to_numpy(array) for x in (a, b) if (array := getattr(x, ARRAYS[name])) is not None]
+        if len(arrays) == 1 or (name == "x" and len({array.shape for array in arrays}) == 2):
+            why = "in one recording only" if len(arrays) == 1 else "of two shapes"
+            self.problems[f"{name} is {why}"] = None
+        elif arrays:
+            if name == "x":  # the input of a module has one head
+                shape = (len(arrays[0]) if arrays[0].ndim > 2 else 1, 1, -1, arrays[0].shape[-1])
+                arrays = [array.reshape(shape) for array in arrays]
+            # Heads of keys that one recording repeats stand for as many in the other.
+            most = max(array.shape[1] for array in arrays)
+            arrays = [np.repeat(array, most // array.shape[1], axis=1) for array in arrays]
+            if used.shape != arrays[0].shape[:3:2]:
+                used = np.ones(arrays[0].shape[:3:2], dtype=bool)
+            used = np.repeat(used[:, None], most, axis=1)
+            self.arrays.setdefault(name, _Rows()).add(arrays[0], arrays[1], used, self.calls)
 
 
 def _mask_parts(a: Call, b: Call, number: int, unit: float) -> tuple[Flags, Flags, list[ComparedPart | None]]:
@@ -260,20 +255,19 @@ def _mask_parts(a: Call, b: Call, number: int, unit: float) -> tuple[Flags, Flag
 
     That is which keys one call sees and the other does not, and what is added to scores that both see.
     """
-    sequences, _, queries, keys = whole = Formula.of(a).shape
-    both = [(f.hidden, f.bias) for f in map(Formula.of, (a, b))]
     # Masks are broadcast to the scores: all is computed in as few numbers as they have.
-    shown = [np.array(True, ndmin=4) if hidden is None else ~hidden for hidden, _ in both]
+    both = [Formula.of(call) for call in (a, b)]
+    shown = [np.array(True, ndmin=4) if x.hidden is None else ~x.hidden for x in both]
+    sequences, _, queries, keys = whole = both[0].shape
     used_keys: Flags = np.broadcast_to((shown[0] | shown[1]).any(axis=(1, 2)), (sequences, keys))
     # Where queries and keys are of the same tokens, a row is padding if no row sees its key.
     used_rows: Flags = used_keys if queries == keys else np.ones((sequences, queries), dtype=bool)
     mask, apart = ComparedPart(name="mask"), (shown[0] != shown[1]) & used_rows[:, None, :, None]
     if apart.any():
         times = math.prod(whole) // apart.size
+        counts = [times * int((apart & seen).sum()) for seen in shown]
         texts = [
-            f"{side} sees {times * count:,} keys that {other} hides"
-            for side, other, seen in zip("AB", "BA", shown, strict=True)
-            if (count := int((apart & seen).sum()))
+            f"{x} sees {n:,} keys that {y} hides" for x, y, n in zip("AB", "BA", counts, strict=True) if n
         ]
         sequence, head, row, key = np.argwhere(apart)[0].tolist()
         mask = ComparedPart(
@@ -285,10 +279,11 @@ def _mask_parts(a: Call, b: Call, number: int, unit: float) -> tuple[Flags, Flag
             example=f"call {number}, sequence {sequence}, head {head}, row {row}, key {key}",
         )
     visible = shown[0] & shown[1]
-    first, second = (np.where(visible, 0.0 if bias is None else bias, 0.0) for _, bias in both)
-    if not (largest := max(float(np.abs(first).max()), float(np.abs(second).max()))):
+    first, second = (np.where(visible, 0.0 if x.bias is None else x.bias, 0.0) for x in both)
+    largest, limit = max(np.abs(first).max(), np.abs(second).max()), 2 * _ROUNDINGS * unit
+    if not largest:
         return used_rows, used_keys, [mask]
-    size, limit = float(np.abs(first - second).max()) / largest, 2 * _ROUNDINGS * unit
+    size = float(np.abs(first - second).max() / largest)
     outcome = Agreement.SAME if size <= limit else Agreement.DIFFERS
     return used_rows, used_keys, [mask, ComparedPart(name="bias", outcome=outcome, size=size, allowed=limit)]
 

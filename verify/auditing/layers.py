@@ -131,28 +131,21 @@ class LayerRun:
 
     def _settle(self) -> None:
         """Where outputs are off, find what explains them, and at which scale."""
-
-        def moved() -> Any:
-            """Return which heads have another scale than the declared one."""
-            step, _, error, *_ = self.sums.shared
-            return (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
-
-        # A single row that is off needs no count of rows that are alike; what rows share does.
-        if moved().any() or (self.sums.is_off & (self.sums.bad == 0)).any():
+        shared, bad = self.sums.shared, self.sums.bad
+        has_moved = np.isfinite(shared.error) & (
+            np.abs(shared.step) > np.maximum(SURE * shared.error, _LEAST_STEP)
+        )
+        if has_moved.any() or (self.sums.is_off & (bad == 0)).any():
+            # A single row that is off needs no count of rows that are alike; what rows share does.
             self.sums = self._run(self.ratio)
-        off = self.sums.is_off
-        ratio = np.where(moved() & ~off, 1 + self.sums.shared.step, 1.0)
-        self.causes = self._explain(off)
+        self.causes = self._explain(self.sums.is_off)
         for head, causes in self.causes.items():
             # The nearest first; coarser arithmetic, whose bound is wide, comes last in its own order.
             causes.sort(key=lambda x: (x.is_coarse, x.misfit * (not x.is_coarse)))
             if causes and not causes[0].does:
-                ratio[head] = causes[0].ratio
-        if (ratio != 1).any():
-            # A scale that does not give all rows of its head is no scale.
-            again = self._run(ratio)
-            self.ratio = np.where(again.bad == 0, ratio, 1.0)
-            self.sums = again if (again.bad == 0).all() else self._run(self.ratio)
+                self.ratio[head] = causes[0].ratio
+        if (self.ratio != 1).any():
+            self.sums = self._run(self.ratio)
 
     # What is tried may be of any size, and what was recorded may be infinite: neither is worth a warning.
     @np.errstate(all="ignore")
