@@ -105,10 +105,10 @@ def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
 
     Otherwise PyTorch calls ``scaled_dot_product_attention``, which is recorded as any other call.
     """
-    recorder, given = _current(), dict(zip(_PARAMETERS, args, strict=False)) | kwargs
-    if recorder is None or _process.inside is not None or given.get("need_weights") is False:
+    if (recorder := _current()) is None or _process.inside is not None:
         return _multi_head(*args, **kwargs)
-    if recorder.is_closed(at := caller(), None):
+    given = dict(zip(_PARAMETERS, args, strict=False)) | kwargs
+    if given.get("need_weights") is False or recorder.is_closed(at := caller(), None):
         return _multi_head(*args, **kwargs)
     # Wanted here are the weights of each head; their mean is taken as PyTorch takes it.
     result: Any = _multi_head(**given | {"average_attn_weights": False})
