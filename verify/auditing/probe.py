@@ -394,16 +394,13 @@ def parametrize_probes(
             pytest.skip(text)
         assert outcome == "right", f"{probed().kernel.name}: {name}: {text}"  # noqa: S101 - a test
 
-    names = ["attention", *named]
-    for name in expected_failures:
-        if name not in names:
-            raise SettingsError(unknown("check", name, names, "they are the names of tests"))
-    failing = {
-        name: [pytest.mark.xfail(reason=reason, strict=True)] for name, reason in expected_failures.items()
-    }
-    parameters = [
-        pytest.param(functools.partial(check, name), id=name, marks=failing.get(name, [])) for name in names
-    ]
+    checks = {name: functools.partial(check, name) for name in ("attention", *named)}
+    marks: dict[str, Any] = dict.fromkeys(checks, ())
+    for name, reason in expected_failures.items():
+        if name not in checks:
+            raise SettingsError(unknown("check", name, checks, "they are the names of tests"))
+        marks[name] = pytest.mark.xfail(reason=reason, strict=True)
+    parameters = [pytest.param(run, id=name, marks=marks[name]) for name, run in checks.items()]
     return pytest.mark.parametrize("check", parameters)
 
 

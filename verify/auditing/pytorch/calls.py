@@ -175,10 +175,7 @@ _FAMILIES = {
 }
 """Scales of their own in d, what families of transformers do that have them, and these families."""
 
-_WIDTHS = (
-    *("hidden_size", "d_model", "num_attention_heads"),
-    *("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim"),
-)
+_WIDTHS = ("hidden_size", "d_model", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim")
 
 
 def described(module: Any, backend: str, scale: float | None) -> Layer:
@@ -190,14 +187,12 @@ def described(module: Any, backend: str, scale: float | None) -> Layer:
         intended = Intended(DEFAULT, "unknown", why)
     widths = {name: int(number) for name in _WIDTHS if (number := _number(config, name)) is not None}
     width = widths.get("hidden_size", widths.get("d_model", _number(module, "embed_dim")))
-    # What might be taken for d: widths of latent attention, and hidden size over heads.
+    # What might be taken for d: widths of latent attention.
     padded = {}
     if {"kv_lora_rank", "qk_rope_head_dim"} <= widths.keys():
         padded["absorbed"] = widths["kv_lora_rank"] + widths["qk_rope_head_dim"]
     if widths.get("qk_nope_head_dim"):
         padded["without rotary part"] = widths["qk_nope_head_dim"]
-    if width and (heads := widths.get("num_attention_heads")) and width % heads == 0:
-        padded["width over heads"] = int(width // heads)
     mask = configured_mask(module, config)
     return Layer("", (), intended, None if width is None else int(width), backend, padded, mask=mask)
 
