@@ -4,6 +4,7 @@ A claim comes with the tool, from a file of the user's own, which is imported, o
 the tool. It is known by an `Entry`, which loads the claim when it is needed.
 """
 
+import ast
 import hashlib
 import importlib
 import re
@@ -226,7 +227,11 @@ def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Clai
             f"{origin}: the file's name gives the claim's id, my_claim.py my-claim; "
             "rename it to lower-case words joined by underscores"
         )
+    defined = dict(vars(module))
+    if sys.flags.optimize > 1 and not claim.title:
+        # Python has dropped the docstring, of which the title is the first line.
+        defined["__doc__"] = ast.get_docstring(ast.parse(Path(str(module.__file__)).read_bytes()))
     try:
-        return claim.placed(name, chapter, vars(module))
+        return claim.placed(name, chapter, defined)
     except ClaimError as error:
         raise ClaimError(f"{origin}: {error}; {_CORRECT}") from error
