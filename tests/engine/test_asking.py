@@ -83,6 +83,15 @@ def test_what_is_not_derived_is_measured_twice(largest: Answer) -> None:
         assert check.prediction != check.estimate
 
 
+@pytest.mark.parametrize("text", ["E(q·k/(1+|q·k|))", pytest.param("P(q·k > 100)", marks=pytest.mark.slow)])
+def test_what_may_be_0_is_told_by_a_deviation(text: str) -> None:
+    """A share of itself could be told from 0 by no sample: it went on drawing for hours."""
+    answer = ask(text, **{**SMALL, "dimensions": (4,)})
+    assert "the samples agree" in str(answer)
+    (check,) = answer.evidence.checks
+    assert check.tolerance_of == "the standard deviation"
+
+
 def test_several_numbers_of_keys_are_rows_and_alone_a_line() -> None:
     """With several numbers of keys there is a row for each pair; in a single dimension, a fit over keys."""
     both = ask("E(sum((q·k)^2))", keys=(2, 8), **SMALL)

@@ -404,6 +404,9 @@ def _items(asked: Question, first: Sequence[Measured], tolerance: float) -> Item
         if formula is None:
             value = Threshold(first[place].value)
             within = Within(3.0, because="what it is compared with was measured as well")
+            # Of a value that may be 0 no share could be told from 0.
+            if first[place].interval[0] <= 0 <= first[place].interval[1]:
+                within = replace(within, scale=_deviation(first[place]) or 1.0, of="the standard deviation")
         elif relation == "=" and formula.subs(at).is_zero:
             within = Within(scale=_spread(asked, at), of="the standard deviation")
         given: dict[str, Any] = {side: value}
@@ -414,7 +417,7 @@ def _items(asked: Question, first: Sequence[Measured], tolerance: float) -> Item
         yield check
     if formula is None or relation != "=":
         value, error = first[-1].value, first[-1].error
-        off, says = 12 * tolerance * value, "it is larger by twelve times the tolerance"
+        off, says = 12 * tolerance * (within.scale or value), "it is larger by twelve times the tolerance"
         if relation != "=":
             # A bound that a first sample shows to be false must come out refuted.
             off = max(abs(value) / 2, 10 * error) * (-1 if relation == "≤" else 1)
@@ -461,6 +464,10 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
     return 1.0
 
 
+def _deviation(measured: Measured) -> float:
+    return measured.error * math.sqrt(measured.blocks)
+
+
 def _measured(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Callable[..., Any]) -> Measured:
     """Return the estimate at a place, from a sample that is doubled until its interval is narrow enough."""
     alpha, name = share(chosen.false_alarm, 1), _id(at)
@@ -487,7 +494,7 @@ def _measured(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Cal
             ) from None
         measured = estimands[name].measure(drawn.total.sample(cell), alpha)
         low, high = measured.interval
-        deviation = measured.error * math.sqrt(measured.blocks)
+        deviation = _deviation(measured)
         is_narrow = high - low <= 2 * chosen.tolerance * max(abs(measured.value), deviation)
         # Blocks that all agree tell nothing, however many there are.
         if is_narrow or not deviation or 2 * measured.blocks * cell.coordinates > _MOST_DRAWS:
