@@ -1,6 +1,7 @@
 """The catalogue: it finds every claim, and names every file that it must refuse."""
 
 import re
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -169,6 +170,16 @@ def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
     assert dict(read(paths[0]).beside).keys() == {"lengths", "deeper"}
     with_module_beside(paths[0].parent, paths[0].name, "3 * Dot(k, j, k, j)")
     assert length(paths[0]) == "E(3*Dot(k, j, k, j))"
+
+
+def test_a_folder_of_the_programs_own_stays_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program beside its claim file finds its modules before others as it did."""
+    monkeypatch.syspath_prepend(tmp_path)
+    before = list(sys.path)
+    read(with_module_beside(tmp_path, "key_lengths.py", "Dot(k, j, k, j)"))
+    assert sys.path == before
 
 
 def test_a_module_beside_is_imported_at_the_top(tmp_path: Path) -> None:

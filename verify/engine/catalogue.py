@@ -190,8 +190,10 @@ def _run(path: Path, text: bytes) -> tuple[Claim, Beside]:
     vars(module)["__file__"] = str(path)
     # A dataclass looks its own module up there, and so does a pickle.
     sys.modules[name] = module
-    # Behind all others: a statistics.py beside it does not take the place of Python's.
-    sys.path.append(str(folder))
+    # Behind all others: a statistics.py beside it does not take the place of Python's. That of a program in
+    # the same folder stays where it is.
+    added = [str(folder)] if str(folder) not in sys.path else []
+    sys.path += added
     sys.dont_write_bytecode, writes = True, sys.dont_write_bytecode
     importlib.invalidate_caches()
     try:
@@ -207,7 +209,8 @@ def _run(path: Path, text: bytes) -> tuple[Claim, Beside]:
             what = str(error)
         raise ClaimError(f"{path}: {place}{': ' if place else ''}{what}; {_CORRECT}") from error
     finally:
-        sys.path.remove(str(folder))
+        for entry in added:
+            sys.path.remove(entry)
         sys.dont_write_bytecode = writes
         imported = sys.modules.keys() - before - {name}
         files = {other: getattr(sys.modules[other], "__file__", None) for other in imported}
