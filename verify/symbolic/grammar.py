@@ -13,6 +13,7 @@ query can be read.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
@@ -47,6 +48,10 @@ _NAMES = ("name", "score", "length")
 
 _SIGNS = {"**": "^", "⋅": "*", "·": "*", "×": "*", "−": "-"}
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
+"""How tightly signs bind; a minus before a number binds more than a product, and less than a power."""
+
+_OPERATIONS = {"+": operator.add, "-": operator.sub, "/": operator.truediv, "^": operator.pow}
 _CLOSING = {"(": ")", "[": "]", "|": "|"}
 _LONGEST, _DEEPEST, _HIGHEST = 500, 30, 64
 
@@ -181,7 +186,7 @@ class _Reader:
 
     def whole(self) -> Expr:
         """Return the whole text as an expression."""
-        expression, rest = self._sum(), self._next
+        expression, rest = self._expression(), self._next
         if rest.kind != "end":
             problems = dict.fromkeys(")]|", "this bracket was not opened")
             problems |= dict.fromkeys("<>", "a comparison stands in P(x > y) alone")
@@ -202,45 +207,33 @@ class _Reader:
         self._place += 1
         return token
 
-    def _sum(self) -> Any:
-        total = self._product()
-        while sign := self._take("+", "-"):
-            term = self._product()
-            total = total + term if sign.text == "+" else total - term
-        return total
-
-    def _product(self) -> Any:
-        product = self._factor()
-        while True:
-            sign, place = self._take("*", "/"), self._next
-            # A factor may stand behind another without a sign, as in 2 d_k or n (n - 1).
-            opens = place.text in "([" or (place.text == "|" and not self._bars)
-            if sign is None and place.kind not in _NAMES and not opens:
-                return product
-            factor = self._factor()
-            if sign and sign.text == "/":
-                if factor == 0:
-                    self.fail("this divides by 0", sign)
-                product = product / factor
-            elif isinstance(product, ImmutableMatrix) and isinstance(factor, ImmutableMatrix):
-                product = product.dot(factor)
-            else:
-                product = product * factor
-
-    def _factor(self) -> Any:
-        if self._take("-"):
-            return -self._factor()
-        base = self._atom()
-        # Raised digits belong to the number before them; the sign ^ reads from the right: 2^3^2 is 2^9.
-        while self._next.kind == "raised":
-            base **= Integer(self._next.text.translate(_DIGITS))
-            self._place += 1
-        if sign := self._take("^"):
-            power = self._factor()
-            if base.is_Rational and power.is_number and abs(power) > _HIGHEST:
+    def _expression(self, least: int = 0) -> Any:
+        """Return what stands up to the next sign that binds no tighter than ``least``, as ``_BINDS`` says."""
+        value = -self._expression(3) if self._take("-") else self._atom()
+        while (binds := self._binds(self._next)) > least:
+            sign = self._next
+            self._place += sign.text in _BINDS or sign.kind == "raised"
+            if sign.kind == "raised":  # such digits belong to the number before them
+                value **= Integer(sign.text.translate(_DIGITS))
+                continue
+            # The sign ^ reads from the right: 2^3^2 is 2^9.
+            operand = self._expression(3 if sign.text == "^" else binds)
+            if sign.text == "/" and operand == 0:
+                self.fail("this divides by 0", sign)
+            if sign.text == "^" and value.is_Rational and operand.is_number and abs(operand) > _HIGHEST:
                 self.fail(f"a power of a number is at most {_HIGHEST}", sign)
-            base **= power
-        return base
+            if isinstance(value, ImmutableMatrix) and isinstance(operand, ImmutableMatrix) and binds == 2:
+                value = value.dot(operand)
+            else:
+                value = _OPERATIONS.get(sign.text, operator.mul)(value, operand)
+        return value
+
+    def _binds(self, token: _Token) -> int:
+        """Return how tightly a token binds what follows to what stands before it; 0 where it ends that."""
+        # A factor may stand behind another without a sign, as in 2 d_k or n (n - 1).
+        if token.kind in _NAMES or token.text in "([" or (token.text == "|" and not self._bars):
+            return 2
+        return 5 if token.kind == "raised" else _BINDS.get(token.text, 0)
 
     def _atom(self) -> Any:
         token = self._next
@@ -271,9 +264,9 @@ class _Reader:
             self.fail("too many brackets in each other", opening)
         parts = list[Any]()
         while not parts or self._take(","):
-            part = self._sum()
+            part = self._expression()
             if name == "P" and (sign := self._take(">", "<")):
-                part = Indicator(part - self._sum() if sign.text == ">" else self._sum() - part)
+                part = Indicator(part - self._expression() if sign.text == ">" else self._expression() - part)
             parts.append(part)
         if not self._take(_CLOSING[opening.text]):
             if self._next.kind == "end":
@@ -360,7 +353,7 @@ class _Reader:
             key = of.j if len(self._keys) == 1 else of.l
             self._keys.append(key)
             is_called = name not in ("sum", "max") or self._next.text in ("(", "[")
-            parts = self._arguments(token) if is_called else [self._product()]
+            parts = self._arguments(token) if is_called else [self._expression(1)]
             self._keys.pop()
         if isinstance(parts[0], ImmutableMatrix):
             powers, place = parts[0].applyfunc(exp), parts[-1]
