@@ -228,7 +228,6 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             is_open |= isinstance(last, sympy.log) and last.args[0].is_Atom
             over = self._in_brackets_if(is_open, None, over)
             lies_open = len(below) > 1 or below[0].is_Add or _is_dot(below[0]) or isinstance(below[0], _LARGE)
-            lies_open |= _are_lengths(below[0]) and below[0].base.is_Mul
             return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
         large = [factor for factor in above if isinstance(factor, _LARGE)] if not self._stroke else []
@@ -251,9 +250,8 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         base, power = expr.base, expr.exp
         if power.is_Rational and power.is_negative:
             return self._print_Mul(expr)
-        if _are_lengths(expr):
-            lengths = sorted(Mul.make_args(base), key=_rank)
-            return " ".join(self._print(part).removesuffix("^{2}") for part in lengths)
+        if _is_length(expr):
+            return str(self._print(base)).removesuffix("^{2}")
         if power.is_Rational and power.p == 1 and power.q > 1:
             return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
         if base.is_Function:
@@ -309,9 +307,9 @@ def _is_dot(x: Any) -> bool:
     return isinstance(x, of.Named) and r"\cdot" in x.args[0].name
 
 
-def _are_lengths(x: Any) -> bool:
-    """Return whether this is the root of a product of squared lengths."""
-    return bool(x.is_Pow and x.exp == S.Half and all(map(_is_squared_length, Mul.make_args(x.base))))
+def _is_length(x: Any) -> bool:
+    """Return whether this is the root of a squared length, which is drawn without a root."""
+    return _is_root(x) and _is_squared_length(x.base)
 
 
 def _is_squared_length(part: Any) -> bool:
@@ -353,8 +351,7 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
     for root in [factor for factor in above if _is_root(factor) and factor.base in below]:
         above.remove(root)
         below[below.index(root.base)] = root
-    # That of squared lengths is drawn without a root.
-    over, under = ([x for x in side if _is_root(x) and not _are_lengths(x)] for side in (above, below))
+    over, under = ([x for x in side if _is_root(x) and not _is_length(x)] for side in (above, below))
     if len(over) + len(under) > 1:
         top, bottom = (Mul(*(root.base for root in roots)) for roots in (over, under))
         root = sqrt(top / bottom if over else bottom, evaluate=False)
@@ -374,9 +371,7 @@ _ORDER = {"q": 0, "k": 1, "v": 2, "u": 3}
 def _renamed(expression: Any) -> dict[Any, Any]:
     """Return names by which the numbers of keys stand behind those of queries."""
     of_keys = (symbol for symbol in expression.free_symbols if symbol.is_Symbol and symbol.name[-2:] == "_k")
-    names = {x: Symbol(f"{x.name[:-1]}q~", **x.assumptions0) for x in of_keys if x not in _SIZES}
-    families = of.families_of(expression)
-    return {**names, of.k: Family("q~", *of.k.ranges)} if {of.q, of.k} <= families else names
+    return {x: Symbol(f"{x.name[:-1]}q~", **x.assumptions0) for x in of_keys if x not in _SIZES}
 
 
 @lru_cache(maxsize=4096)  # for it prints most factors, which stand in line after line
