@@ -30,6 +30,9 @@ PHI = sympy.Function("Phi")
 _LARGE = (sympy.Sum, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
 """Notations that reach to the end of their product: factors only in brackets or as the last."""
 
+_OPEN = (*_LARGE, sympy.exp, sympy.log, of.LargestGap)
+"""Functions that are raised to a power in brackets."""
+
 # Brackets around nothing tall: no fraction, sum or integral, and no brackets of their own, stands in them.
 _BRACKETS = re.compile(
     r"\\left([(\[|])((?:(?!\\(?:left|right|frac|sum|int|prod)(?![a-z])).)*)\\right([)\]|])"
@@ -65,8 +68,7 @@ def _written(expression: Any, *, stroke: bool) -> str:
 class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     """Writes one expression, after it has seen which of its indices tell something.
 
-    With a ``stroke``, short fractions stand on the line. SymPy calls methods by the names of classes; ``exp``
-    is what the printed is raised to.
+    With a ``stroke``, short fractions stand on the line. SymPy calls methods by the names of classes.
     """
 
     def __init__(self, expression: Any, *, stroke: bool = False) -> None:
@@ -103,31 +105,29 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_Indexed(self, expr: Any) -> str:  # noqa: N802
         return self._vector(expr.base, expr.indices)
 
-    def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_Dot(self, expr: Any) -> str:  # noqa: N802
         left, first, right, second = expr.args
         if _is_squared_length(expr):
-            power = str(2 * int(exp)) if exp.isdigit() else f"2 {exp}" if exp else "2"
-            return rf"\left|{self._vector(left, (first,))}\right|^{{{power}}}"
-        text = rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
-        return _raised(text, exp, in_brackets=True)
+            return rf"\left|{self._vector(left, (first,))}\right|^{{2}}"
+        return rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
 
-    def _print_Named(self, expr: Any, exp: str = "") -> str:  # noqa: N802
-        return _raised(str(self._print(expr.args[0])), exp, in_brackets=_is_dot(expr))
+    def _print_Named(self, expr: Any) -> str:  # noqa: N802
+        return str(self._print(expr.args[0]))
 
-    def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_Softmax(self, expr: Any) -> str:  # noqa: N802
         x, key = expr.args
         index = f"_{{{self._print(key)}}}"
         if self._are_usual(x):
-            return _raised(f"p{index}", exp)
+            return f"p{index}"
         with self._without(key):
-            return _raised(rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}", exp)
+            return rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}"
 
-    def _print_Entropy(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_Entropy(self, expr: Any) -> str:  # noqa: N802
         x, key = expr.args
         if self._are_usual(x):
-            return _raised("H", exp)
+            return "H"
         with self._without(key):
-            return _raised(rf"H\left({self._print(x)}\right)", exp)
+            return rf"H\left({self._print(x)}\right)"
 
     def _are_usual(self, scores: Any) -> bool:
         """Return whether weights of these scores are p without further words; of several queries none are."""
@@ -141,37 +141,33 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         yield
         self._hidden = before
 
-    def _print_LogSumExp(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_LogSumExp(self, expr: Any) -> str:  # noqa: N802
         x, key = expr.args
-        text = rf"\ln \sum_{{{self._print(key)}}} e^{{{self._above(x)}}}"
-        return _raised(text, exp, in_brackets=True)
+        return rf"\ln \sum_{{{self._print(key)}}} e^{{{self._above(x)}}}"
 
-    def _print_Largest(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_Largest(self, expr: Any) -> str:  # noqa: N802
         x, key = expr.args
-        text = rf"\max_{{{self._print(key)}}} {self._in_brackets_if(x.is_Add, x)}"
-        return _raised(text, exp, in_brackets=True)
+        return rf"\max_{{{self._print(key)}}} {self._in_brackets_if(x.is_Add, x)}"
 
-    def _print_E(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_E(self, expr: Any) -> str:  # noqa: N802
         (x,) = expr.args
         if isinstance(x, Indicator):
-            return _raised(rf"P\left({self._event(x)}\right)", exp)
-        return _raised(rf"\mathbb{{E}}\left[{self._print(x)}\right]", exp)
+            return rf"P\left({self._event(x)}\right)"
+        return rf"\mathbb{{E}}\left[{self._print(x)}\right]"
 
-    def _print_Quantile(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_Quantile(self, expr: Any) -> str:  # noqa: N802
         x, level = expr.args
         share = f"{float(level):g}" if level.is_number else self._print(level)
         name = r"\operatorname{median}" if level == S.Half else f"Q_{{{share}}}"
-        return self._named(name, (x,), exp)
+        return self._named(name, (x,))
 
-    def _print_LargestGap(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+    def _print_LargestGap(self, expr: Any) -> str:  # noqa: N802
         share, x, *_ = expr.args
-        text = (
-            rf"\max_{{{self._print(x)}}} \left|{self._print(share)} - F\left({self._print(x)}\right)\right|"
-        )
-        return _raised(text, exp, in_brackets=True)
+        at = self._print(x)
+        return rf"\max_{{{at}}} \left|{self._print(share)} - F\left({at}\right)\right|"
 
-    def _print_Indicator(self, expr: Any, exp: str = "") -> str:  # noqa: N802
-        return _raised(rf"\left[{self._event(expr)}\right]", exp)
+    def _print_Indicator(self, expr: Any) -> str:  # noqa: N802
+        return rf"\left[{self._event(expr)}\right]"
 
     def _event(self, indicator: Any) -> str:
         """Return x > y for the indicator of x - y, with random terms on the left."""
@@ -194,7 +190,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
                 return rf"{self._print(middle)} = \pm {self._print(size)}"
         return str(super()._print_Relational(expr))
 
-    def _print_Related(self, expr: Any, _: str = "") -> str:  # noqa: N802
+    def _print_Related(self, expr: Any) -> str:  # noqa: N802
         left, sign, right = expr.args
         return f"{self._print(left)} {SIGNS[sign.name]} {self._print(right)}"
 
@@ -254,27 +250,27 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             return str(self._print(base)).removesuffix("^{2}")
         if power.is_Rational and power.p == 1 and power.q > 1:
             return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
-        if base.is_Function:
-            return str(self._print(base, exp=self._above(power)))
-        is_simple = base.is_Symbol or base.is_NumberSymbol or isinstance(base, Indexed)
-        is_simple |= bool(base.is_Integer and base.is_nonnegative)
-        return f"{self._in_brackets_if(not is_simple, base)}^{{{self._above(power)}}}"
+        if _is_squared_length(base):
+            return f"{str(self._print(base)).removesuffix('{2}')}{{{self._above(2 * power)}}}"
+        is_closed = base.is_Symbol or base.is_NumberSymbol or isinstance(base, Indexed)
+        is_closed |= bool(base.is_Integer and base.is_nonnegative)
+        is_closed |= base.is_Function and not isinstance(base, _OPEN) and not _is_dot(base)
+        return f"{self._in_brackets_if(not is_closed, base)}^{{{self._above(power)}}}"
 
     def _print_Rational(self, expr: Any) -> str:  # noqa: N802
         if expr.q == 1 or self._stroke:
             return f"{expr.p}/{expr.q}".removesuffix("/1")
         return rf"{'-' * (expr.p < 0)}\frac{{{abs(expr.p)}}}{{{expr.q}}}"
 
-    def _print_Abs(self, expr: Any, exp: str = "") -> str:  # noqa: N802
-        return _raised(rf"\left|{self._print(expr.args[0])}\right|", exp)
+    def _print_Abs(self, expr: Any) -> str:  # noqa: N802
+        return rf"\left|{self._print(expr.args[0])}\right|"
 
-    def _print_ExpBase(self, expr: Any, exp: str = "") -> str:  # noqa: N802
-        return _raised(f"e^{{{self._above(expr.args[0])}}}", exp, in_brackets=True)
+    def _print_ExpBase(self, expr: Any) -> str:  # noqa: N802
+        return f"e^{{{self._above(expr.args[0])}}}"
 
-    def _print_log(self, expr: Any, exp: str = "") -> str:
+    def _print_log(self, expr: Any) -> str:
         (x,) = expr.args
-        is_simple = (x.is_Symbol or x.is_Integer) and not exp
-        return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
+        return rf"\ln {self._print(x)}" if x.is_Symbol or x.is_Integer else self._named(r"\ln", (x,))
 
     def _print_Subs(self, expr: Any) -> str:  # noqa: N802
         at = ", ".join(
@@ -282,11 +278,11 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         )
         return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
 
-    def _print_Function(self, expr: Any, exp: str = "") -> str:  # noqa: N802
-        return self._named(self._hprint_Function(expr.func.__name__), expr.args, exp)
+    def _print_Function(self, expr: Any) -> str:  # noqa: N802
+        return self._named(self._hprint_Function(expr.func.__name__), expr.args)
 
-    def _named(self, name: str, args: tuple[Any, ...], exp: str) -> str:
-        return _raised(rf"{name}\left({', '.join(map(self._print, args))}\right)", exp)
+    def _named(self, name: str, args: tuple[Any, ...]) -> str:
+        return rf"{name}\left({', '.join(map(self._print, args))}\right)"
 
     def _above(self, exponent: Any) -> str:
         """Return an exponent, in which all fractions have strokes."""
@@ -314,10 +310,6 @@ def _is_length(x: Any) -> bool:
 
 def _is_squared_length(part: Any) -> bool:
     return isinstance(part, Dot) and part.args[:2] == part.args[2:]
-
-
-def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
-    return (rf"\left({text}\right)^{{{exp}}}" if in_brackets else f"{text}^{{{exp}}}") if exp else text
 
 
 def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
