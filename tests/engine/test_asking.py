@@ -230,6 +230,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"text": "kurtosis(q·k)", "law": "t(4)"}, "have no moment of order 4"),
     ({"text": "E(q·k)", "key_law": "cauchy"}, "have no moment of order 1"),
     ({"text": "Var(q·k)", "dimensions": ()}, "at least one number"),
+    ({"text": "Var(q·k)", "dimensions": (4.5,)}, "--dimensions 4.5: give whole numbers from 1"),
     ({"text": "Var(q·k)", "keys": (4,)}, "depends on how many keys"),
     (
         {"text": "E(max(p))", "dimensions": (10**7,), "keys": (10**7,)},

@@ -236,12 +236,12 @@ def question(
     sizes = sorted(set((4, 16, 64, 256) if dimensions is None else dimensions))
     many = sorted(set((16,) if keys is None else keys))
     for option, values in (("--dimensions", sizes), ("--keys", many)):
-        if wrong := [size for size in values if not 1 <= size <= _LARGEST]:
+        if wrong := [size for size in values if size % 1 or not 1 <= size <= _LARGEST]:
             raise SettingsError(f"{option} {wrong[0]}: give whole numbers from 1 to {_LARGEST:,}")
         if not values:
             raise SettingsError(f"{option}: give at least one number")
-    at_keys: list[dict[Any, int]] = [{n: size} for size in many] if over_keys else [{}]
-    places = tuple({d: size, **at} for at in at_keys for size in sizes)
+    at_keys: list[dict[Any, int]] = [{n: int(size)} for size in many] if over_keys else [{}]
+    places = tuple({d: int(size), **at} for at in at_keys for size in sizes)
     names = tuple(dict.fromkeys(map(called, drawn.values())))
     components = f"{names[0]} components"
     if len(names) > 1:
