@@ -58,6 +58,16 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "nan": (load, edited(lambda c: c["run"].update(elapsed_s=float("nan"))), r"finite number"),
     "no-slug": (load, edited(lambda c: c["claims"][0].update(id="A b")), r"claims\.0\.id: String"),
     "no-time": (load, edited(lambda c: c["run"].update(created="yesterday")), r"run\.created: .*isoformat"),
+    "no-date": (
+        load,
+        edited(lambda c: c["run"].update(created="0001-01-01T00:00:00+14:00")),
+        r"run\.created: is beyond the calendar; run",
+    ),
+    "half-computed": (
+        load,
+        edited(lambda c: c["claims"][0].update(reason="\ud800")),
+        r"changed since it was written; run",
+    ),
     "half": (
         load,
         edited(lambda c: c["claims"][0].update(title="\ud800")),

@@ -112,6 +112,7 @@ def test_printed_value_is_within_half_a_unit(value: float, error: float, width: 
         (numbers.apart(6, 1), "6 times as large"),
         (numbers.apart(1.48, 1), "off by 48%"),
         (numbers.apart(1, 0), ""),
+        (numbers.apart(1e300, 1e-300), ""),
         (numbers.power(0.99996), "> 0.9999"),
         (numbers.power(0), "0"),
         (numbers.count(9999), "9999"),

@@ -51,7 +51,10 @@ def _code(text: str) -> str:
 def in_utc(text: str) -> datetime:
     """Return a date and time in ISO 8601 in UTC, or raise a ValueError; without a zone it counts as UTC."""
     moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError as error:  # in the first and last hours that there are
+        raise ValueError("is beyond the calendar") from error
 
 
 def moment(text: str) -> str:

@@ -1,5 +1,6 @@
 """Numbers as people read them: rounded by their uncertainty."""
 
+import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import NamedTuple
@@ -173,9 +174,9 @@ def tolerance(value: float) -> str:
 def apart(value: float, expected: float) -> str:
     """Return how far a value is from what was expected, ``off by 48%`` or ``6 times as large``.
 
-    Nothing beside an expected 0, of which there is no share.
+    Nothing beside an expected 0, of which there is no share, or next to that.
     """
-    if not expected:
+    if not expected or math.isinf(value / expected):
         return ""
     ratio = value / expected
     return f"{exact(ratio, 2)} times as large" if ratio >= 2 else f"off by {exact(100 * abs(ratio - 1), 2)}%"
