@@ -175,6 +175,31 @@ def test_a_single_row_and_a_single_head_are_found() -> None:
     assert "compare with another kernel" in judged.fix
 
 
+def test_heads_have_mistakes_of_their_own() -> None:
+    """Each is named for its head, whatever is wrong with the others, also where nothing is known of one."""
+    sound = call(heads=5)
+    q, k, v = (np.asarray(array).astype(float) for array in (sound.query, sound.key, sound.value))
+    heads = (
+        0.9 * attention(q, k, v),
+        attention(q, k, np.roll(v, 1, axis=2)),
+        attention(q, k, v, scale=0.2),
+        np.random.default_rng(3).standard_normal(v.shape),
+        attention(q, k, v, causal=True),
+    )
+    output = np.stack([made[:, head] for head, made in enumerate(heads)], axis=1).astype(np.float32)
+    causes = {
+        part.heads: part.cause for part in audited(replace(sound, output=output)).findings if part.cause
+    }
+    named = (
+        "multiplied by 0.9",
+        "values are those of the token before",
+        "the scale is 0.2 ",
+        "mask is causal",
+    )
+    for head, cause in zip((0, 1, 2, 4), named, strict=True):
+        assert cause in causes[head,]
+
+
 def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
     """Half precision stored in single: a warning, and faults below it are not seen."""
     low = call(np.float16, sequences=8)

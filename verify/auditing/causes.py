@@ -87,7 +87,10 @@ def mistakes(formula: Formula, factor: Any) -> Iterator[Cause]:
         for fix, does, changes in kind(formula):
             if is_small or "needs_all" not in changes:
                 yield Cause(does, fix, changes)
-    for word, moved in (("to [token, head]", _by_token), ("from [head, token]", _by_head)):
+    output = formula.output
+    by_token = output.reshape(len(output), -1, output.shape[1], output.shape[3]).swapaxes(1, 2)
+    by_head = output.swapaxes(1, 2).reshape(output.shape)
+    for word, moved in (("to [token, head]", by_token), ("from [head, token]", by_head)):
         does = f"the output is reshaped {word} where it should be transposed"
         yield Cause(does, _TRANSPOSE, {"output": moved}, moves_rows=True)
     # Coarser arithmetic is the declared formula with a larger rounding error, so only the bound grows.
@@ -297,15 +300,6 @@ def _hide(scores: Any, hidden: Any, number: float) -> Any:
 def _reshaped(array: Any) -> Any:
     """Return an array of keys as its rows read where it was reshaped to its transpose."""
     return array.reshape(*array.shape[:2], *array.shape[:1:-1]).mT
-
-
-def _by_token(output: Any) -> Any:
-    sequences, heads, tokens, width = output.shape
-    return output.reshape(sequences, tokens, heads, width).swapaxes(1, 2)
-
-
-def _by_head(output: Any) -> Any:
-    return output.swapaxes(1, 2).reshape(output.shape)
 
 
 def _unit(array: Any) -> Any:

@@ -18,8 +18,10 @@ where that is not enough another softmax (``weigh``).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -85,19 +87,21 @@ class Formula:
             return array.reshape((1,) * (4 - array.ndim) + array.shape)
 
         queries, keys = call.query.shape[2], call.key.shape[2]
-        # A number that no score outweighs hides a key, whether it is called mask or bias.
-        bias = None if call.bias is None else with_four_axes(call.bias).astype(np.float32)
-        hiding = [] if bias is None else [bias <= _HIDING]
-        hiding += [] if call.mask is None else [~with_four_axes(call.mask)]
-        hiding += [~np.tri(queries, keys, dtype=bool)[None, None]] if call.causal else []
-        if bias is not None:
-            bias = np.where(hiding[0], 0, with_four_axes(call.bias).astype(np.float64))
-        hidden: Any = np.zeros((1, 1, 1, 1), dtype=bool)
-        for array in hiding:
-            hidden = hidden | array
+        hiding, bias = list[Any](), None
+        if call.bias is not None:
+            # A number that no score outweighs hides a key, whether it is called mask or bias.
+            bias = with_four_axes(call.bias)
+            bias = bias.astype(np.promote_types(bias.dtype, np.float32), copy=False)
+            hiding.append(bias <= _HIDING)
+            bias = np.where(hiding[0], 0, bias)
+        if call.mask is not None:
+            hiding.append(~with_four_axes(call.mask))
+        if call.causal:
+            hiding.append((np.arange(keys) > np.arange(queries)[:, None])[None, None])
+        hidden: Any = reduce(operator.or_, hiding) if hiding else None
         return cls(
             *(call, call.query, call.key, call.value, call.output, scale),
-            hidden=hidden if hidden.any() else None,
+            hidden=hidden if hiding and hidden.any() else None,
             bias=bias if bias is not None and bias.any() else None,
             softcap=call.softcap,
             sink=call.sink,
@@ -223,11 +227,13 @@ class _Piece:
     """
 
     def __init__(self, formula: Formula, s: slice, h: slice, r: slice) -> None:
-        _, heads, queries, keys = formula.shape
+        _, heads, _, keys = formula.shape
         self.formula, self.cuts, self.unit = formula, (s, h, r), formula.unit
         self.hidden = hidden = _cut(formula.hidden, s, h, r)
-        if hidden is not None and r.stop < queries and hidden.shape[3] == keys and formula.weigh is None:
-            # Keys that only later rows see are left out: in causal calls that halves the work.
+        # Keys that no row of the piece sees are left out, which halves the work of causal calls. In half
+        # precision hidden keys are asked for their weight, but for those that come later.
+        may_cut = formula.weigh is None and (self.unit <= _SINGLE or formula.call.causal)
+        if hidden is not None and may_cut and hidden.shape[3] == keys:
             keys = int(np.flatnonzero(~hidden.all(axis=(0, 1, 2))).max(initial=0)) + 1
             self.hidden = hidden[..., :keys]
         group = heads // formula.key.shape[1]
