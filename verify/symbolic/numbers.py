@@ -23,7 +23,7 @@ from sympy.core.relational import Relational
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary as of
 from verify.symbolic.row_integrals import mean_over_row
-from verify.symbolic.evaluation import MEANS_OF, Evaluation, Numbers, Part, Rules, Supports, Undecided, has
+from verify.symbolic.evaluation import Evaluation, Numbers, Part, Rules, Supports, Undecided
 from verify.symbolic.evaluation import outermost, part_of
 from verify.symbolic.vocabulary import Family, Index, families_of, range_of
 
@@ -75,16 +75,16 @@ class Point(Evaluation):
         self.ranges: dict[Family, tuple[bool, list[int]]] = {}
 
     def rational(self, part: Part, modulus: int = 0) -> Numbers:  # noqa: ARG002  # there is no prime
-        """Return a rational number of SymPy's."""
-        return _in_digits(part, mp.prec) if self.exact else _as_float(part)
+        """Return a number of SymPy's."""
+        return _number(part, mp.dps if self.exact else 0)
 
     def number(self, value: Any) -> Any:
         """Return a number in the point's arithmetic; arrays stay."""
-        if isinstance(value, sympy.Rational):
+        if isinstance(value, sympy.Basic):
             return self.rational(part_of(value))
         if self.exact:
             return mp.mpmathify(value)
-        if isinstance(value, np.ndarray | np.float64):
+        if isinstance(value, np.ndarray):
             return value
         return np.complex128(complex(value)) if isinstance(value, mpmath.mpc) else np.float64(float(value))
 
@@ -118,17 +118,13 @@ class Point(Evaluation):
         return self.in_outcomes(family, places) if is_drawn else _anything(self.seed + 1, key)[self.world]
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """Return a function of numbers or arrays, by its name in mpmath."""
-        if self.exact:
-            return getattr(mp, name)(*arguments)
-        if name in _FLOATS:
-            return _FLOATS[name](*arguments)
-        if name in _SPECIAL:
-            return getattr(scipy.special, _SPECIAL[name])(*arguments)
-        number = complex if any(map(np.iscomplexobj, arguments)) else float
-        function = getattr(mp, name)
-        with mp.workdps(15):
-            return np.vectorize(lambda *numbers: self.number(function(*map(number, numbers))))(*arguments)
+        """Return a function of numbers or arrays, by its name in mpmath, or in NumPy or SciPy."""
+        # SciPy's are loaded where they are needed, which takes a while.
+        libraries = (mp,) if self.exact else (np, scipy.special)
+        library = next((library for library in libraries if hasattr(library, name)), None)
+        if library is None:
+            raise Undecided(f"{name} is not evaluated")
+        return getattr(library, name)(*arguments)
 
     def added(self, terms: Any) -> Any:
         """Return the sum of an array along its first axis; its size measures the loss where terms cancel."""
@@ -188,22 +184,19 @@ class Point(Evaluation):
 
     def integral(self, part: Part) -> Any:
         """Return an integral, by the double exponential rule; infinite where it grows without end."""
+        # Source: H. Takahasi and M. Mori, Double Exponential Formulas for Numerical Integration, Publications
+        # of RIMS 9 (1974), 721-741.
         if self.exact:
             raise Undecided("an integral, in many digits")
         function, variable, low, high = outermost(part)
-        ends = [(-oo, sympy.S.Zero), (sympy.S.Zero, oo)] if (low, high) == (-oo, oo) else [(low, high)]
-        parts = [self._integrated(function, variable, *both) for both in ends]
-        if not any(map(np.any, parts)):
-            raise Undecided("an integral of nothing, or of a peak between the nodes")
-        return reduce(operator.add, parts)
-
-    def _integrated(self, function: Part, variable: Any, low: Any, high: Any) -> Any:
-        # Source: H. Takahasi and M. Mori, Double Exponential Formulas for Numerical Integration, Publications
-        # of RIMS 9 (1974), 721-741.
         step = 1 / 16 if self.coarse else 1 / 32
         u = np.arange(-4.5, 4.5 + step / 2, step).reshape(-1, *(1,) * self.depth)
         path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step
-        if oo in {high, -low}:
+        if (low, high) == (-oo, oo):
+            # Either side by itself, as there may be a kink at 0.
+            x, slope = np.exp(path), np.exp(path) * slope
+            x, slope = np.concatenate([-x[::-1], x]), np.concatenate([slope[::-1], slope])
+        elif oo in {high, -low}:
             end, side = (low, 1) if high == oo else (high, -1)
             x, slope = self.value(part_of(end)) + side * np.exp(path), np.exp(path) * slope
         else:
@@ -216,7 +209,7 @@ class Point(Evaluation):
             raise Undecided("an integral of too many terms")
         # Where floats overflow beside a negligible factor, the terms are 0.
         bad = ~np.isfinite(terms)
-        sizes = np.where(bad, 0.0, np.abs(np.where(bad, 0, terms)))
+        sizes = np.abs(np.where(bad, 0, terms))
         beside = np.zeros(bad.shape, dtype=bool)
         beside[1:] |= bad[:-1]
         beside[:-1] |= bad[1:]
@@ -224,14 +217,11 @@ class Point(Evaluation):
             terms = np.where(bad, 0, terms)
         elif np.any(terms[bad] != np.inf):
             raise Undecided("an integral that overflows")
-        top, *rest = np.unravel_index(np.argmax(np.abs(terms)), terms.shape)
-        near_top = np.abs(terms[(slice(max(top - 1, 0), top + 2), *rest)])
-        if np.sum(near_top) < 1.001 * np.max(near_top):
-            raise Undecided("an integral of a peak between the nodes")
-        # A dozen terms of either sign that count: an oscillation goes on between the nodes.
-        signs = np.where(np.abs(terms) > 1e-3 * np.max(np.abs(terms), axis=0), np.sign(np.real(terms)), 0)
-        turns = signs[1:] * signs[:-1] < 0
-        return np.where(np.sum(turns[1:] & turns[:-1], axis=0) >= 12, np.nan, self.added(terms))
+        # Of the terms that belong to the largest.
+        row = sizes.reshape(len(sizes), -1)[:, np.argmax(sizes.max(axis=0))]
+        if np.isfinite(terms).all() and row.sum() <= 1.001 * row.max():
+            raise Undecided("an integral of a peak between the nodes, or of nothing")
+        return self.added(terms)
 
 
 def _seed(seed: int, key: tuple[Any, ...]) -> tuple[int, ...]:
@@ -250,16 +240,14 @@ def _anything(seed: int, key: tuple[Any, ...]) -> Any:
 # ---- the value of each kind of part ----------------------------------------------------------------------
 
 
-_as_float = lru_cache(maxsize=2**14)(lambda part: np.float64(float(part.x)))
-_in_digits = lru_cache(maxsize=2**14)(lambda part, _: mp.mpf(part.x.p) / part.x.q)
-
-
-@lru_cache(maxsize=2**12)
-def _digits_of(part: Part, digits: int, bits: int) -> Any:
-    """Return a number of SymPy's in so many digits."""
+@lru_cache(maxsize=2**14)
+def _number(part: Part, digits: int) -> Any:
+    """Return a number of SymPy's in so many digits; without digits in floats."""
     if not part.x.is_finite:
         raise Undecided("no number")
-    return sympy.N(part.x, digits + 5)._to_mpmath(bits + 16)
+    if digits:
+        return sympy.N(part.x, digits + 5)._to_mpmath(mp.prec + 16)
+    return np.float64(float(part.x)) if part.x.is_real else np.complex128(complex(part.x))
 
 
 def _add(point: Point, part: Part, _: int) -> Any:
@@ -316,35 +304,22 @@ def _larger(x: Any, y: Any) -> Any:
 
 
 def _largest(point: Point, part: Part, _: int) -> Any:
-    (scores, key), of = part.x.args, part.args[0]
-    last = point.whole(range_of(scores, key))
-    # Of draws a place is enough for an array.
-    if not (point.exact or point.drawn or has(scores, *MEANS_OF)):
-        values = point.along(of, key, 1, last)
-        return values.max(axis=0) if np.ndim(values) > point.depth else values
+    scores, key = part.x.args
     values = []
-    for place in range(1, last + 1):
+    for place in range(1, point.whole(range_of(scores, key)) + 1):
         with point.at(key, place):
-            values.append(point.value(of))
+            values.append(point.value(part.args[0]))
     return reduce(_larger, values)
 
 
-_FLOATS: dict[str, Callable[..., Any]] = {
-    **{x: getattr(np, x) for x in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt")},
-    "atan": np.arctan,
-}
-
-# SciPy's functions by their names there: they take a while to be loaded, and few lines have them.
-_SPECIAL = {x: x for x in ("erf", "erfc", "gamma")} | {f"bessel{x}": f"{x}v" for x in "kij"}
-_SPECIAL |= {"loggamma": "gammaln"}
+_IN_FLOATS = {"loggamma": "gammaln", "ceiling": "ceil"} | {f"bessel{x}": f"{x}v" for x in "kij"}
+_IN_DIGITS = {"polygamma": "psi", "ceiling": "ceil"}
 
 
 def _function(point: Point, part: Part, _: int) -> Any:
     """Return a function of mpmath's; in floats NumPy's or SciPy's where they have it."""
     name = part.kind.__name__
-    name = {"polygamma": "psi", "ceiling": "ceil"}.get(name, name)
-    if not hasattr(mp, name):
-        raise Undecided(f"{name} is not evaluated")
+    name = (_IN_DIGITS if point.exact else _IN_FLOATS).get(name, name)
     return point.call(name, *map(point.value, part.args))
 
 
@@ -355,11 +330,7 @@ def _smallest(point: Point, part: Part, _: int) -> Any:
 RULES = Rules(
     {
         sympy.Symbol: lambda point, part, _: point.number(point.values[part.x]),
-        **dict.fromkeys(
-            (sympy.Number, sympy.NumberSymbol),
-            lambda point, part, _: point.number(_digits_of(part, mp.dps, mp.prec)),
-        ),
-        sympy.core.numbers.ImaginaryUnit: lambda point, *_: mp.j if point.exact else 1j,
+        **dict.fromkeys((sympy.Number, sympy.NumberSymbol, sympy.core.numbers.ImaginaryUnit), Point.rational),
         Add: _add,
         Mul: _mul,
         sympy.Pow: _power,
