@@ -14,7 +14,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,6 @@ class Domain:
             ends = {side for both in compared for side in both if side.is_number and side.is_finite}
             has_sign = symbol.is_nonnegative or symbol.is_nonpositive
             self.ends[symbol] = sorted(ends | ({sympify(0)} if has_sign else set()))
-        self._sizes_from: dict[int, list[dict[Any, int]]] = {}
         self.ranges: dict[Any, list[Index]] = {}
         for index, size in ranges_of(*self.sides):
             self.ranges.setdefault(size, []).append(index)
@@ -89,14 +88,12 @@ class Domain:
         """Return whether a side has a part of these kinds."""
         return any(has(side, *kinds) for side in self.sides)
 
-    def points(self, wanted: int, *, least: int = 1) -> Iterator[dict[Any, Any]]:
-        """Yield values of all symbols and free indices where the conditions hold, corners first.
+    def points(self, wanted: int) -> Iterator[dict[Any, Any]]:
+        """Yield values of all symbols and free indices where the conditions hold, at most so many.
 
-        Args:
-            wanted: How many points, at most.
-            least: The least size of rows.
+        Corners come first.
         """
-        corners, sizes, most = self.corners.values(), self._sizes(least), wanted // 2
+        corners, sizes, most = self.corners.values(), self._sizes, wanted // 2
         if math.prod(map(len, corners)) <= most:
             plans = list(itertools.product(*corners))
         else:
@@ -150,23 +147,20 @@ class Domain:
         """Return whether a symbol's assumptions, and the conditions on it alone, allow a value."""
         return _may_be(symbol, value, self.alone[symbol])
 
-    def _sizes(self, at_least: int) -> list[dict[Any, int]]:
-        """Return values of sizes: those first that differ from each other, but the least soon."""
-        if at_least in self._sizes_from:
-            return self._sizes_from[at_least]
+    @cached_property
+    def _sizes(self) -> list[dict[Any, int]]:
+        """Values of sizes: those first that differ from each other, but the least soon."""
         ranges = []
         for symbol in self.sizes:
-            first = at_least if symbol in self.rows else 1
-            starts = [first, *(math.ceil(float(end)) for end in self.ends[symbol])]
+            starts = [1, *(math.ceil(float(end)) for end in self.ends[symbol])]
             sizes = {start + more for start in starts for more in range(8)}
-            ranges.append([x for x in sorted(sizes) if x >= first and self.may_be(symbol, sympify(x))][:4])
+            ranges.append([x for x in sorted(sizes) if x >= 1 and self.may_be(symbol, sympify(x))][:4])
         choices = list(itertools.islice(itertools.product(*ranges), 256))
         least = choices[:1]
         self.random.shuffle(choices)
         choices.sort(key=lambda sizes: (-len(set(sizes)), sum(size > 3 for size in sizes)))
         choices[2:2] = least
-        each = [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(choices)]
-        return self._sizes_from.setdefault(at_least, each)
+        return [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(choices)]
 
     def allows(self, values: dict[Any, Any]) -> bool:
         """Return whether all conditions hold; free indices are put in, which are different places."""
@@ -283,14 +277,10 @@ def law_with(moments: tuple[float, ...], whole: bool, chosen: tuple[tuple[float,
     """
     centres, spreads, ended = _coefficients(np.array(moments, dtype=float))
     if whole and not ended:
-        # The moments of a normal law follow from each other by integration by parts.
-        mean, variance = centres[0], spreads[0] ** 2
-        normal = all(
-            abs(moments[k + 1] - mean * moments[k] - k * variance * moments[k - 1])
-            <= 1e-9 * abs(moments[k + 1])
-            or moments[k + 1] == 0 == mean
-            for k in range(1, len(moments) - 1)
-        )
+        nodes, weights = _hermite(len(moments))
+        powers = (centres[0] + spreads[0] * nodes[:, None]) ** np.arange(len(moments))
+        sizes = weights @ np.abs(powers)
+        normal = bool(np.all(np.abs(weights @ powers / weights.sum() - moments) <= 1e-9 * sizes))
         count = 1 if normal else min(6, len(centres))
         return NumericLaw(tuple(centres[:count]), tuple(spreads[:count]), whole=True, normal=normal)
     unit, mean = spreads[0] if spreads else 1.0, centres[0] if centres else 0.0

@@ -291,28 +291,29 @@ class _Trial:
         fixed = frozenset(family for family in self.domain.families if isinstance(family, Given))
         if self.laws:
             fixed |= frozenset().union(*map(_outside_means, self.sides)) - set(self.laws)
-        counts = self.seen(self.by_quadrature, self._drawn_from(fixed, MEANS // self.thrift))
+        counts = self.seen(self.by_quadrature, self._drawn(self.domain.points(MEANS // self.thrift), fixed))
         if not counts:
             self.budget = max(self.budget, BUDGET / 2)
-            points = self._drawn_from(fixed, MEANS // self.thrift)
+            points = self._drawn(self.domain.points(MEANS // self.thrift), fixed)
             counts = self.seen(self.by_draws, itertools.islice(points, DRAWN // self.thrift))
         # A line that holds for a few keys need not hold for many. An integral of an author's may have a peak
         # there that is too narrow for our nodes.
         if self.domain.rows and self.thrift == 1 and not self.domain.has(Integral):
-            for keys, wider in itertools.product(LONG, (1, WIDER)):
-                self.budget = max(self.budget, 100)
-                counts += self.seen(self.by_integrals, self._drawn_from(fixed, FEW, keys, wider))
+            self.budget = max(self.budget, BUDGET / 10)
+            counts += self.seen(self.by_integrals, self._drawn(self._long_rows(), fixed))
         return _in_words(counts, "law" if self.laws else "point")
 
-    def _drawn_from(
-        self, fixed: frozenset[Family], wanted: int, least: int = 1, wider: int = 1
-    ) -> Iterator[Point]:
-        """Yield points with laws of all families, and with positive numbers so many times ``wider``."""
-        for number, values in enumerate(self.domain.points(wanted, least=least), 1):
-            if wider > 1:
-                values.update({x: wider * values[x] for x in self.domain.symbols if x.is_positive})
-                if not self.domain.allows(values):
-                    continue
+    def _long_rows(self) -> Iterator[dict[Any, Any]]:
+        """Yield points with very many keys, and with their scores spread more widely as well."""
+        for values, keys, wider in itertools.product(self.domain.points(FEW), LONG, (1, WIDER)):
+            at = {**values, **dict.fromkeys(self.domain.rows & set(self.domain.sizes), keys)}
+            at.update({x: wider * values[x] for x in self.domain.symbols if x.is_positive})
+            if self.domain.allows(at):
+                yield at
+
+    def _drawn(self, points: Iterable[dict[Any, Any]], fixed: frozenset[Family]) -> Iterator[Point]:
+        """Yield points with laws of all families but those that are fixed."""
+        for number, values in enumerate(points, 1):
             laws = self._laws(values, CHOICES[(number - 1) % len(CHOICES)])
             if laws is not None:
                 yield self.point(values, number, laws=laws, fixed=fixed)
