@@ -207,18 +207,9 @@ class Evaluation:
         # A score or a row speaks of sizes that are not written in it.
         places = {index: place for index, place in self.places.items() if isinstance(place, int)}
         entries, rows = _rows_of(of, frozenset({**self.sizes, **places}.items()), frozenset(self.laws))
-        weights, table, world = self.outcomes(entries, has_world=has_world, modulus=modulus)
-        beside = (1,) * (self.depth - 1)
-
-        @cache
-        def columns(modulus: int) -> Numbers:
-            values = table(modulus)
-            return values.reshape(*values.shape[:2], *beside, values.shape[-1])
-
-        if world is not None:
-            world = world.astype(np.uint64).reshape(-1, *beside, 1)
+        weights, columns, world = self.outcomes(entries, has_world=has_world, modulus=modulus)
         with self.having(rows=rows, columns=columns, world=world, depth=self.depth + 1):
-            return weights.reshape(len(weights), *beside, weights.shape[-1]), self.value(of, modulus)
+            return weights, self.value(of, modulus)
 
     def outcomes(
         self, entries: list[Any], *, has_world: bool, modulus: int
@@ -229,30 +220,27 @@ class Evaluation:
         key = (*bases, modulus, self.depth)
         if key in self.known:
             return cast("tuple[Numbers, Callable[[int], Numbers], Any]", self.known[key])
-        supports = {modulus: self.supports_of(bases, modulus)}
-        choices = _choices(*(len(supports[modulus][base][0]) for base in bases))
+        supports, beside = self.supports_of(bases, modulus), (1,) * (self.depth - 1)
+        choices = _choices(*(len(supports[base][0]) for base in bases))
         weights: Numbers = np.ones((choices.shape[1], 1), np.uint64)
         for base, chosen in zip(bases, choices, strict=True):
-            weights = product(weights, supports[modulus][base][1][chosen], modulus)
+            weights = product(weights, supports[base][1][chosen], modulus)
 
         @cache
-        def columns(modulus: int) -> Numbers:
-            values = supports[modulus] if modulus in supports else self.supports_of(bases, modulus)
-            drawn = zip(bases[: len(entries)], choices, strict=False)
-            return np.stack([values[base][0][chosen] for base, chosen in drawn])
+        def columns(other: int) -> Numbers:
+            values = supports if other == modulus else self.supports_of(bases, other)
+            table = [values[base][0][chosen] for base, chosen in zip(bases, choices, strict=True) if base]
+            return np.stack(table).reshape(len(entries), len(weights), *beside, -1)
 
-        self.known[key] = outcomes = weights, columns, choices[-1] if has_world else None
+        world = choices[-1].astype(np.uint64).reshape(-1, *beside, 1) if has_world else None
+        self.known[key] = outcomes = weights.reshape(len(weights), *beside, -1), columns, world
         return outcomes
 
     def in_outcomes(self, family: Family, places: Any, modulus: int = 0) -> Numbers:
         """Return a family's entries at places, which are numbers or go along axes, in all outcomes."""
         table, rows = self.columns(modulus), (self.rows or {})[family][places]
-        if not isinstance(rows, np.ndarray):
-            return table[rows]
-        # Places may go along axes outside of those of the outcomes. Rows beside each other are not copied.
-        rows = rows.reshape(rows.shape[: rows.ndim + 1 - table.ndim])
-        are_beside = rows.ndim == 1 and np.all(np.diff(rows) == 1)
-        return table[rows[0] : rows[-1] + 1] if are_beside else table[rows]
+        # Places may go along axes outside of those of the outcomes.
+        return table[rows.reshape(rows.shape[: rows.ndim + 1 - table.ndim])]
 
 
 def product(first: Numbers, second: Numbers, modulus: int) -> Numbers:

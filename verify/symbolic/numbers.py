@@ -167,8 +167,11 @@ class Point(Evaluation):
             return super().outcomes(entries, has_world=has_world, modulus=modulus)
         # An entry has the same draws in all means of a point.
         draws = [_draws_of(self.laws[entry[0]], self.seed + 2, entry) for entry in entries]
-        joint = np.random.default_rng(self.seed + 3).choice(len(JOINT), DRAWS, p=JOINT) if has_world else None
-        return _SHARES, lambda _: np.stack(draws)[..., None], joint
+        joint = np.random.default_rng(self.seed + 3).choice(len(JOINT), DRAWS, p=JOINT)
+        beside = (1,) * (self.depth - 1)
+        table = np.array(draws).reshape(len(draws), DRAWS, *beside, 1)
+        world = joint.reshape(DRAWS, *beside, 1) if has_world else None
+        return _SHARES.reshape(DRAWS, *beside, -1), lambda _: table, world
 
     def supports_of(self, bases: list[Any], _: int) -> Supports:
         """Return values and weights of an entry of each family, by the rule of its law."""
