@@ -18,8 +18,8 @@ import numpy as np
 from sympy import Derivative, Dummy, Indexed, IndexedBase, Integer, Integral, S, Subs, Sum, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, free_indices
-from verify.symbolic.vocabulary import range_of
+from verify.symbolic.vocabulary import Cov, E, Family, Largest, Named, StepError, Var, definition
+from verify.symbolic.vocabulary import free_indices, range_of, unnamed
 
 MEANS_OF = (E, Var, Cov)
 """What is a mean, or is made of means."""
@@ -378,19 +378,30 @@ def outermost(part: Part) -> tuple[Part, Any, Any, Any]:
     return part_of(Integral(part.x.function, *inner) if inner else part.x.function), variable, low, high
 
 
-@lru_cache(maxsize=1024)
 def derived(x: Any) -> Any:
     """Return a derivative by symbols or entries, done; of a mean it is the mean of the derivative."""
+    # Of names as of what they stand for, which then is derived once.
+    return _derivative(definition(x.expr), x.variable_count)
 
+
+@lru_cache(maxsize=1024)
+def _derivative(x: Any, variables: Any) -> Any:
     def apart(part: Any) -> Any:
         # A bound j is another than the j of the entry that it is derived by.
         if isinstance(part, Sum):
             own = {limit[0]: Dummy(limit[0].name, integer=True, positive=True) for limit in part.limits}
             limits = [(own[index], *(end.xreplace(own) for end in ends)) for index, *ends in part.limits]
             return Sum(apart(part.function.xreplace(own)), *limits)
-        return part.func(*map(apart, part.args)) if part.has(Sum) else part
+        return part.func(*map(apart, part.args)) if has(part, Sum) else part
 
-    return apart(definition(x.expr)).replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
+    return apart(x).replace(E, _Mean).diff(*variables).replace(_Mean, E)
+
+
+@lru_cache(maxsize=4096)
+def opened(x: Any) -> Any:
+    """Return an expression without names, and with derivatives taken."""
+    x = sympify(x)
+    return differentiated(unnamed(x) if has(x, Named) else x)
 
 
 def differentiated(x: Any) -> Any:
@@ -399,7 +410,6 @@ def differentiated(x: Any) -> Any:
     def at_point(part: Any) -> Any:
         return differentiated(part.expr).xreplace(dict(zip(part.variables, part.point, strict=True)))
 
-    x = sympify(x)
     x = x.replace(lambda part: isinstance(part, Subs), at_point) if has(x, Subs) else x
     return x.replace(lambda part: isinstance(part, Derivative), derived) if has(x, Derivative) else x
 

@@ -19,7 +19,7 @@ from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial
 from sympy import fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.evaluation import Undecided, differentiated, has, part_of, parts_of, symbols_in
+from verify.symbolic.evaluation import Undecided, has, opened, part_of, parts_of, symbols_in
 from verify.symbolic.points import P, Points, TooManyOutcomes
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, StepError
 from verify.symbolic.vocabulary import definition, range_of
@@ -96,7 +96,7 @@ def _opened(x: Any) -> Any:
         scores, (others, other) = weight.args[0], weight.row
         return exp(Largest(scores, key)) / Sum(exp(others), (other, 1, range_of(others, other)))
 
-    x = differentiated(x)
+    x = opened(x)
     if has(x, Largest):
         x = x.replace(lambda part: isinstance(part, Largest), weight_of_largest)
     x = definition(x)

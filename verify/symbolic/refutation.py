@@ -22,11 +22,11 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from verify.symbolic.domains import MOST_DIGITS, Domain, NoLaw, NumericLaw, law_with, symbols_of
-from verify.symbolic.evaluation import MEANS_OF, Undecided, differentiated, has, parts_of, symbols_in
+from verify.symbolic.evaluation import MEANS_OF, Undecided, opened, parts_of, symbols_in
 from verify.symbolic.numbers import BATCHES, NOTHING, Point, evaluated, holds
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import Family, Given, Index, Indicator, Laws, Named, definition, families_of
-from verify.symbolic.vocabulary import free_indices, range_of, unnamed
+from verify.symbolic.vocabulary import Family, Given, Index, Indicator, Laws, definition, families_of
+from verify.symbolic.vocabulary import free_indices, range_of
 
 DIGITS = (30, 60, MOST_DIGITS)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -91,7 +91,7 @@ def refute(
 @lru_cache(maxsize=1024)  # for chains have lines in common
 @np.errstate(all="ignore")
 def _tried_as(before: Any, relation: str, after: Any, laws: Any, given: Any, briefly: bool) -> str:
-    trial = _Trial((_opened(before), _opened(after)), relation, dict(laws), given, briefly)
+    trial = _Trial((opened(before), opened(after)), relation, dict(laws), given, briefly)
     domain = trial.domain
     # Of a name that stands on one side only nothing is said, as where the other side defines it.
     unsaid = (symbols_in(trial.sides[0]) ^ symbols_in(trial.sides[1])) - set(domain.put)
@@ -111,13 +111,6 @@ def _tried_as(before: Any, relation: str, after: Any, laws: Any, given: Any, bri
     return _in_words(trial.seen(judge, (trial.point(values, number) for number, values in points)))
 
 
-@lru_cache(maxsize=4096)
-def _opened(x: Any) -> Any:
-    """Return an expression without names, and with derivatives taken."""
-    x = sympify(x)
-    return differentiated(unnamed(x) if has(x, Named) else x)
-
-
 # The lines of a chain share their conditions.
 _is_never_negative = lru_cache(maxsize=256)(lambda x: Signs().nonnegative(x))
 
@@ -130,7 +123,7 @@ class _Trial:
     ) -> None:
         self.relation, self.laws, self.budget = relation, laws, float(BUDGET)
         self.thrift = THRIFT if briefly else 1
-        self.domain = Domain(sides, relation, laws, [_opened(x) for x in given])
+        self.domain = Domain(sides, relation, laws, [opened(x) for x in given])
         self.sides = self.domain.sides
         # Conditions on components, whether those stand outside of means, and their free indices.
         self.of_components = list[tuple[Any, bool, list[Index]]]()
