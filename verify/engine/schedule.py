@@ -11,6 +11,7 @@ import queue
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from verify.engine.evaluate import CellToDraw, Known, Mapped, draw, evaluate, key, perform, versions
@@ -48,6 +49,7 @@ Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
 # Nothing waits inside: while the workers draw for one claim, the others are taken further.
 
 
+@dataclass
 class Schedule:
     """Settles claims.
 
@@ -56,20 +58,16 @@ class Schedule:
     ``drawn`` of those known to be ``wanted`` that the store lacks.
     """
 
-    def __init__(
-        self,
-        works: Sequence[Work],
-        executor: Executor,
-        store: Store | None = None,
-        mapped: Mapped = map,
-        on_progress: Callable[[int, int], None] = lambda _drawn, _wanted: None,
-        task_s: float = _TASK_S,
-    ) -> None:
-        self._works, self._executor, self._store, self._mapped = works, executor, store, mapped
-        self._on_progress, self._task_s = on_progress, task_s
-        self._waiting: deque[tuple[Steps, int, Task]] = deque()
-        self._settled: deque[SettledClaim] = deque()
-        self.drawn = self.wanted = 0
+    works: Sequence[Work]
+    executor: Executor
+    store: Store | None = None
+    mapped: Mapped = map
+    on_progress: Callable[[int, int], None] = lambda _drawn, _wanted: None
+    task_s: float = _TASK_S
+    drawn: int = 0
+    wanted: int = 0
+    _waiting: deque[tuple[Steps, int, Task]] = field(default_factory=deque)
+    _settled: deque[SettledClaim] = field(default_factory=deque)
 
     def run(self) -> Iterator[SettledClaim]:
         """Yield each claim as it is settled.
@@ -80,7 +78,7 @@ class Schedule:
         sent: dict[Future[Any], tuple[Steps, int]] = {}
         done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         # Each claim asks for its first task at once; which is done when does not matter to any result.
-        for work in self._works:
+        for work in self.works:
             self._advance(self._steps(work))
         try:
             while self._waiting or sent or self._settled:
@@ -89,9 +87,9 @@ class Schedule:
                     steps, number, task = self._waiting.popleft()
                     work = task[1][0]
                     if work.claim.made is not None:
-                        self._advance(steps, (number, evaluate(work, "", {}, math.inf, self._mapped)))
+                        self._advance(steps, (number, evaluate(work, "", {}, math.inf, self.mapped)))
                         continue
-                    future = self._executor.submit(perform, versions(), pickle.dumps(task))
+                    future = self.executor.submit(perform, versions(), pickle.dumps(task))
                     sent[future] = steps, number
                     future.add_done_callback(done.put)
                 if sent:
@@ -102,7 +100,7 @@ class Schedule:
                     except VerifyError:
                         raise
                     except Exception as error:
-                        after = "run it again" + (": it goes on from the cache" if self._store else "")
+                        after = "run it again" + (": it goes on from the cache" if self.store else "")
                         lost = f"a task was lost with its worker ({described(error)}); {after}"
                         raise VerifyError(lost) from error
                     self._advance(steps, (number, result))
@@ -124,7 +122,7 @@ class Schedule:
         known: Known = {}
         while True:
             # Evaluated anew with all that was drawn for it, perhaps in another process.
-            _, stretch = yield [(evaluate, (work, derivation_json, known, self._task_s))]
+            _, stretch = yield [(evaluate, (work, derivation_json, known, self.task_s))]
             derivation_json = stretch.derivation_json
             for part, seconds in stretch.spent_s.items():
                 spent_s[part] += seconds
@@ -158,7 +156,7 @@ class Schedule:
                     sums[cell.id, chunk.first] = Sums.from_bytes(content)
                     continue
                 # What the store lacks is divided into tasks of about a second.
-                if seconds >= self._task_s:
+                if seconds >= self.task_s:
                     groups.append([])
                     seconds = 0.0
                 groups[-1].append(needed[-1])
@@ -192,11 +190,11 @@ class Schedule:
     def _report(self, drawn: int = 0, wanted: int = 0) -> None:
         self.drawn += drawn
         self.wanted += wanted
-        self._on_progress(self.drawn, self.wanted)
+        self.on_progress(self.drawn, self.wanted)
 
     def _stored(self, row: bytes | None) -> bytes | None:
-        return self._store.get(row) if self._store and row else None
+        return self.store.get(row) if self.store and row else None
 
     def _keep(self, row: bytes | None, content: bytes) -> None:
-        if self._store and row:
-            self._store.put(row, content)
+        if self.store and row:
+            self.store.put(row, content)
