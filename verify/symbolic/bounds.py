@@ -178,9 +178,10 @@ def _problem(
     before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation, signs: Signs
 ) -> str:
     """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
-    # The hole has the signs that both sides have, so that slopes in it are as visible as in them.
+    # In a bound the hole has the signs that both sides have, so that slopes in it are as visible as in them.
     facts = {"real": signs.real, "positive": signs.positive, "nonnegative": signs.nonnegative}
-    hole = Dummy("X", **{fact: (holds(old) and holds(new)) or None for fact, holds in facts.items()})
+    known = {fact: all(map(holds, (old, new))) or None for fact, holds in facts.items() if kind in "≤<≥>"}
+    hole = Dummy("X", **known)
     # The hole is where ``old`` stands; where that is written nowhere, x is also (x/old)·old, and for sums
     # (x - old) + old.
     opened = replaced(before, old, hole) if kind == "=" or not old.is_number else before

@@ -235,9 +235,9 @@ def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -
     # The range that has most of the indices comes last, as then most ways are the same.
     times = Counter(bound.values())
     order = sorted(bound, key=lambda index: times[bound[index]])
-    # Numbers stand for places: from 0 on where indices came to stand, negative for all others.
+    # Numbers stand for places: from 0 on where indices came to stand, from -2 down for all others.
     fixed = dict.fromkeys((*order, *(place for place, _ in _places(entries))))
-    code = {place: -number for number, place in enumerate(fixed, 1)}
+    code = {place: -number for number, place in enumerate(fixed, 2)}
     states = {tuple((bases.index(base), tuple(code[x] for x in at)) for base, at in entries): polynomials.one}
     first = 0
     for done, index in enumerate(order):
@@ -253,10 +253,15 @@ def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -
                 same = _numbered(tuple(moved), first)
                 further[same] = further.get(same, 0) + number
         states = further
-    total = polynomials.zero
+    # Many states have the same moments.
+    products: dict[Any, Any] = {}
     for state, ways in states.items():
+        powers = tuple(sorted((base, power) for (base, _), power in Counter(state).items()))
+        products[powers] = products.get(powers, 0) + ways
+    total = polynomials.zero
+    for powers, ways in products.items():
         moments = [ways]
-        for (base, _), power in Counter(state).items():
+        for base, power in powers:
             law = laws[bases[base]]
             if power >= len(law.raw):
                 raise MomentMissing(f"moment {power} of components with {law.words} is not given; assume it")
