@@ -89,7 +89,7 @@ def test_what_may_be_0_is_told_by_a_deviation(text: str) -> None:
     answer = ask(text, **{**SMALL, "dimensions": (4,)})
     assert "the samples agree" in str(answer)
     (check,) = answer.evidence.checks
-    assert check.tolerance_of == "the standard deviation"
+    assert check.tolerance_of == "a block's deviation"
 
 
 def test_several_numbers_of_keys_are_rows_and_alone_a_line() -> None:

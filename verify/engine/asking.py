@@ -406,7 +406,7 @@ def _items(asked: Question, first: Sequence[Measured], tolerance: float) -> Item
             within = Within(3.0, because="what it is compared with was measured as well")
             # Of a value that may be 0 no share could be told from 0.
             if first[place].interval[0] <= 0 <= first[place].interval[1]:
-                within = replace(within, scale=_deviation(first[place]) or 1.0, of="the standard deviation")
+                within = replace(within, scale=_deviation(first[place]) or 1.0, of="a block's deviation")
         elif relation == "=" and formula.subs(at).is_zero:
             within = Within(scale=_spread(asked, at), of="the standard deviation")
         given: dict[str, Any] = {side: value}
