@@ -97,18 +97,14 @@ class Signs:
             return self.at_most_one(x.args[0], strict=strict)
         if isinstance(x, Pow):
             return self.nonnegative(-x.exp, strict=strict) and self.nonnegative(x.base - 1, strict=strict)
-        is_weight = isinstance(x, Softmax | Indicator | KroneckerDelta)
-        return not strict and (is_weight or self._are_weights(x))
-
-    def _are_weights(self, x: Any) -> bool:
-        """Return whether something is the sum of the weights of a row, or each times at most 1."""
-        if isinstance(x, Sum) and len(x.limits) == 1:
-            (key, *ends), inner = x.limits[0], self.within(x.limits)
+        # The weights of a row sum to 1, so with factors of at most 1 they sum to less.
+        if isinstance(x, Sum) and len(x.limits) == 1 and not strict:
+            (key, *ends), inside = x.limits[0], self.within(x.limits)
             for weight in x.function.atoms(Softmax):
                 if weight.args[1] == key and ends == [1, range_of(weight.args[0], key)]:
                     rest = x.function / weight
-                    return inner.nonnegative(rest) and inner.at_most_one(rest)
-        return False
+                    return inside.nonnegative(rest) and inside.at_most_one(rest)
+        return not strict and isinstance(x, Softmax | Indicator | KroneckerDelta)
 
     def plain(self, x: Any) -> Any:
         """Return an expression with everything that SymPy knows no sign of behind a symbol that has its sign.
@@ -125,13 +121,11 @@ class Signs:
             written.signs, written.whole = self, x
         elif isinstance(x, Symbol):
             low, high = self.ends.get(x, (-oo, oo))
-            if low == -oo and x.is_positive:
-                low = S.One if x.is_integer else low
-            step = Dummy("t", nonnegative=True, integer=(x.is_integer and high == oo) or None)
+            low = S.One if low == -oo and x.is_positive and x.is_integer else low
             if low != -oo:
-                written = self.plain(low) + step
+                written = self.plain(low) + Dummy("t", nonnegative=True)
             elif high != oo and not x.is_nonnegative:
-                written = self.plain(high) - step
+                written = self.plain(high) - Dummy("t", nonnegative=True)
         self.names[x] = written
         return written
 
