@@ -9,7 +9,7 @@ from tests.catalogue import derived_in
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
-from verify.spec import GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
+from verify.spec import CAUCHY, GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
 from verify.spec import Computed, Derivation, Dot, E, Fit, Line, Softmax, Threshold, Var, Within, Wrong, a
 from verify.spec import algebra, d, integrated, j, k, moments, mu_k, mu_q, n, over_keys, q, s, score, sigma
 from verify.spec import sigma_k, sigma_q, squares
@@ -96,11 +96,14 @@ def test_moments_of_the_law_are_put_into_the_prediction() -> None:
 
 
 def test_laws_that_the_chain_does_not_assume_are_refused() -> None:
-    """With the moment that differs."""
+    """With the moment that differs, or that there is none."""
     says = r"check u: its chain assumes mean 0 and variance 1 for q, but U\(0,1\)"
     with pytest.raises(ClaimError, match=says):
         made(Check("u", Var(score), {d: 12}, equals=d, laws={q: UNIT_INTERVAL}))
     made(Check("r", Var(score), {d: 12}, equals=d, laws={q: RADEMACHER}))
+    says = r"check c: its chain assumes mean 0 and variance 1 for q, and of Cauchy no moment of order 1 is"
+    with pytest.raises(ClaimError, match=says):
+        made(Check("c", Var(score), {d: 12}, equals=d, laws={q: CAUCHY}))
 
 
 def test_a_prediction_that_contradicts_what_is_derived_is_refused() -> None:

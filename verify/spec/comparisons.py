@@ -333,6 +333,11 @@ def _refuse_other_laws(check: Compared, chain: Chain) -> None:
                     f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
                     f"E {family}{f'^{order}' * (order > 1)} = {moment}; correct the law"
                 )
+        if len(law.raw) > (known := len(drawn.base_moments)):
+            raise ClaimError(
+                f"check {check.id}: its chain assumes {law.words} for {family}, and of {drawn.name} no "
+                f"moment of order {known} is recorded; correct the law"
+            )
 
 
 # The length of a query, which is the deviation of its scores with standard normal keys.
