@@ -169,6 +169,7 @@ WRONG: list[tuple[Any, str]] = [
     (e, "no family has the index e"),
     (sp.Integer(2), "nothing of it is random"),
     (sp.prod(s[Index(f"a_{query}"), j] for query in range(5)), "needs 5 different places of 4"),
+    (score * score_of(a, 3), "j may be place 3 as well; write another index for the number"),
 ]
 
 

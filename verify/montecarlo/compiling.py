@@ -92,6 +92,7 @@ class Compiler:
         written = []
         for output in expressions:
             self.learn(output)
+            self._refuse_numbers_beside_indices(output)
             # Indices of one range are kept apart term by term: a product of sums is multiplied out for that.
             is_apart = any(len(indices) > 1 for indices in self.groups(output).values())
             hints = {"power_base": False, "power_exp": False, "log": False, "func": False}
@@ -114,6 +115,21 @@ class Compiler:
             self._ranges |= {first: left.ranges[0], second: right.ranges[0]}
         for part in expression.atoms(sp.Sum):
             self._ranges = {index: high for index, _, high in part.limits} | self._ranges
+
+    def _refuse_numbers_beside_indices(self, expression: sp.Expr) -> None:
+        """Refuse a number beside a free index of its range: a chain takes these for different places."""
+        vectors = [(part.indices, part.base.ranges) for part in expression.atoms(sp.Indexed)]
+        vectors += [
+            (part.args[1::2], (part.args[0].ranges[0], part.args[2].ranges[0]))
+            for part in expression.atoms(Dot)
+        ]
+        free = self.groups(expression)
+        for place, extent in (pair for vector in vectors for pair in zip(*vector, strict=True)):
+            if getattr(place, "is_Integer", False) and extent in free:
+                raise ClaimError(
+                    f"{expression}: {free[extent][0]} may be place {place} as well; "
+                    "write another index for the number, or numbers for both"
+                )
 
     def groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
         """Return the free indices of an expression by their ranges."""
