@@ -257,6 +257,17 @@ def test_the_factor_given_has_to_be_the_intended_one(factor: float, judgement: s
         assert verify.audit(Recording("x", [Layer("a", [sound])]), intended=meant).exit_status == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, bfloat16])
+@pytest.mark.parametrize("applied", [0.1, 128**-0.5, 0.0511])
+def test_heads_with_the_same_wrong_scale_are_one_finding(dtype: Any, applied: float) -> None:
+    """An estimate has no digits in which rounding tells heads apart, and enough to say what is meant."""
+    made = replace(call(dtype, applied=applied, heads=12, d=64), scale=None)
+    scale = finding(audited(made), "scale")
+    assert (scale.judgement, scale.heads) == ("refuted", ())
+    meant = scale.fix.rpartition("--intended ")[2]
+    assert verify.audit(Recording("x", [Layer("a", [made])]), intended=meant).exit_status == 0
+
+
 def test_what_came_before_the_call_is_not_guessed() -> None:
     """Where it is not known whether queries were scaled before, the answer is that one cannot tell."""
     layer = Layer("a", [call(scale=1.0)], Intended("1/sqrt(d)", "unknown", "queries are scaled"))

@@ -23,7 +23,7 @@ from verify.auditing.layers import NEAR, LayerRun
 from verify.auditing.masks import intended_mask as mask_of
 from verify.auditing.record import load
 from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording
-from verify.auditing.scales import ROUNDING, diagnose, scale_expression
+from verify.auditing.scales import ROUNDING, diagnose, in_known_digits, scale_expression
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import (
     AuditRecord,
@@ -264,7 +264,7 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
         uncertainty = 0.0 if is_off else max(room, run.sums.unit * abs(value)) * abs(intended)
         cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
         if origin == "default" and uncertainty < abs(scale):
-            fix += f"; if this is meant, say so with --intended {scale:.7g}"
+            fix += f"; if this is meant, say so with --intended {in_known_digits(scale, uncertainty)}"
         return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
     if is_off:
         return judged | {"judgement": Judgement.WARNED, "reason": "the factor given is rounded to bfloat16"}

@@ -28,6 +28,7 @@ _OPERATORS: dict[type, Any] = {
 }
 _LONGEST = 200
 _LARGEST, _LARGEST_DIVISOR = 1e30, 1e9
+_PRECISE = 2e-4  # what an estimate is known to where outputs are in single precision
 _CLEAR, _VAGUE = 0.02, 0.5  # a scale known to no better than 2% has at most a likeliest name
 
 
@@ -203,15 +204,22 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
         cause = f"the scale is {times} {'of' if power < 1 else 'times'} the intended scale: a further factor "
         cause += f"{times} is applied, perhaps a scale left over from other code"
     else:
-        cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
+        cause = f"the scale is {in_known_digits(scale, uncertainty)} where {intended:.6g} is intended"
     return cause, f"{fix}: {_how_far_off(factor)}"
+
+
+def in_known_digits(scale: float, uncertainty: float) -> str:
+    """Return a scale as given, or an estimate in so few digits that heads that are alike read alike."""
+    if uncertainty == 0:
+        return f"{scale:.7g}"
+    return f"{scale:.4g}" if uncertainty < _PRECISE * abs(scale) else f"{scale:.3g}"
 
 
 def _how_far_off(factor: float) -> str:
     """Return in words what a scale that is ``factor`` times the intended scale does to every score."""
     size, word = abs(factor), "large" if abs(factor) > 1 else "small"
     off = f"{max(size, 1 / size):.3g} times too {word}"
-    if 0.8 < size < 1.25:
+    if 0.79 < size < 1.27:  # between numbers that programs have, so that rounding decides nothing
         off = f"{100 * abs(size - 1):.2g}% too {word}"
     if factor > 0:
         return f"every score is {off}"
