@@ -111,6 +111,14 @@ def test_every_file_named_is_there() -> None:
     assert {path for path in alone if path not in named} == set()
 
 
+def test_every_table_named_is_there() -> None:
+    """Where an entry is to be added, a file has the table or the function of this name."""
+    named = re.findall(r"`(\w+)` in `([\w/]+\.py)`", page("docs/extending.md"))
+    assert len(named) >= 8
+    for name, path in named:
+        assert re.search(rf"^(def )?{name}\b", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), name
+
+
 def test_every_program_named_is_there() -> None:
     """Studies, benchmarks and campaigns are started as modules."""
     modules = set(re.findall(r"`python -m (tests\.[\w.]+)", PAGE))
