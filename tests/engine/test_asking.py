@@ -10,6 +10,7 @@ from verify.engine import asking
 from verify.engine.asking import LAWS, Answer, ask, assumed, called, law_named, question
 from verify.errors import VerifyError
 from verify.evidence import Check, Proof, Verdict
+from verify.montecarlo.estimands import WITH_ROUNDING
 from verify.spec.claim import Claim
 from verify.symbolic.bounds import at_least
 from verify.symbolic.chains import Chain, Line
@@ -251,3 +252,12 @@ def test_mistakes_are_said_in_a_line(given_: dict[str, Any], problem: str) -> No
     line, *marked = str(caught.value).split("\n")
     assert bool(marked) is isinstance(caught.value, QuestionError)
     assert line
+
+
+@pytest.mark.parametrize(("asked", "value"), [("E(sum(p))", "1"), ("E(softmax(q·k))", "1/n")])
+def test_what_holds_in_every_row_is_confirmed_up_to_rounding(asked: str, value: str) -> None:
+    """More blocks do not average rounding out, so it must not exclude the exact value."""
+    answer = ask(asked, against=value, dimensions=[4, 64], workers=1)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert {check.basis for check in answer.evidence.checks[:2]} == {WITH_ROUNDING}
+    assert ask(asked, against=f"1.00001*{value}", dimensions=[64], workers=1).verdict is Verdict.APPROXIMATE

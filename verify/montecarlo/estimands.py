@@ -24,6 +24,12 @@ SKEWNESS_CAP = 32
 ALL_AGREE = "all blocks agree, so a rare event may have been missed; only more blocks would tell"
 """Why a mean without a derived block variance is in doubt."""
 
+WITH_ROUNDING = "interval for the rounding of single precision"
+"""Names the interval that stands in where blocks differ by rounding alone."""
+
+# Of a value: by how much the blocks of what holds in each of them differ, and their mean may be off.
+_ALIKE, _ROUNDING = 1e-7, 2.0**-24
+
 OF_GROUPS = "interval of group means"
 """Names the interval that stands in where skewness makes the usual interval fail."""
 
@@ -161,6 +167,12 @@ class Smooth:
         """Return the estimate where no variance of a block is derived."""
         if not plain.error > 0:
             return replace(plain, doubt=ALL_AGREE)
+        if plain.error * math.sqrt(plain.blocks) <= _ALIKE * abs(plain.value):
+            # Rounding is no random number that more blocks would average out.
+            error = math.hypot(plain.error, _ROUNDING * abs(plain.value))
+            room = quantile * error
+            ends = plain.value - room, plain.value + room
+            return replace(plain, error=error, interval=ends, basis=WITH_ROUNDING)
         skewness = linear.skewness
         # The usual interval, corrected for skewness; that of group means where the correction would not do.
         ends = intervals.skewness_corrected(plain.value, plain.error, skewness, plain.blocks, quantile)
