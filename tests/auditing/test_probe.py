@@ -226,8 +226,9 @@ NO_RULE = "keys are hidden by no rule of positions"
             lambda q, k, v: attention(q, k, v) * (1 + 5e-4 * np.sin(q.sum(-1, keepdims=True))),
             f"{COARSELY}: the output agrees to that only, and is stored more finely",
         ),
+        (partial(attention, shift=lambda *_: -20), "no weights tell its scores"),
     ],
-    ids=["prefix", "blocks", "strides", "bias", "coarse"],
+    ids=["prefix", "blocks", "strides", "bias", "coarse", "far behind"],
 )
 def test_what_is_not_understood_is_no_fault(function: Callable[..., Any], said: str) -> None:
     """Whether it is meant is not known; who expects attention gets it as a problem."""

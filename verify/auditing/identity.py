@@ -47,6 +47,7 @@ GROUPINGS: dict[str, Callable[[int, int], list[int]]] = {
 TOKENS = 16
 MOST_KEYS = 4099
 
+_SEQUENCES = 8  # of queries by which scores are read
 _SQUARE = 72  # tokens by which a mask is read: a window has to be shorter to be seen
 _AXES = ("sequences", "heads", "queries", "keys")  # what a softmax may run over: the axes of the weights
 _CLOSE, _ADDED_UP = 1e-3, 0.01
@@ -60,8 +61,7 @@ _ONE_SINK = 5.0  # how far a sink may seem to vary over rows, whose scores vary 
 _HIDDEN = 1e-20  # a weight of keys that are hidden, at most
 _BIASED = 1e-4  # differences of scores beyond which positions change them
 _LEAST = 1e-4  # a weight from which on it is a normal number of every type
-_SMALL = (0.01, 0.3)  # deviation of scores that no soft-cap bends and no rounding hides
-_LARGE = 8.0  # deviation of scores that a soft-cap bends
+_SMALL = (0.01, 0.3)  # sizes of scores that no soft-cap bends and no rounding hides
 
 
 class Sizes(NamedTuple):
@@ -333,7 +333,7 @@ def identify(kernel: Kernel, sizes: Sizes, intended: ScaleExpression) -> Model:
         return Model(unexplained=("keys are hidden by no rule of positions" if model is None else turned,))
     for step in (_with_scores, _with_sinks):
         model = step(kernel, sizes, model)
-        if model.faults:
+        if model.faults or model.unexplained:
             return model
     return _compared(kernel, sizes, model, intended)
 
@@ -369,58 +369,49 @@ def _mask(kernel: Kernel, sizes: Sizes, seen: Flags) -> Model | None:
 def _with_scores(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
     """Return the model with scale, soft-cap and grouping.
 
-    Weights are exp(score) over a sum, so that without their mean their logarithms are scores without theirs.
+    Every second key is orthogonal to all queries, with score 0, so that the logarithm of another key's weight
+    over its weight is a score. Queries grow from row to row, and keys differ from head to head.
     """
-    visible = model.visible(TOKENS, TOKENS)
-
-    def centred(scores: Floats, seen: Flags) -> Floats:
-        means = np.where(seen, scores, 0).sum(axis=-1) / np.maximum(seen.sum(axis=-1), 1)
-        return np.where(seen, scores - means[..., None], 0)
-
-    def scores(query: Floats, key: Floats) -> tuple[Floats, Flags]:
-        weights = kernel.weights(query, key)
-        seen = visible & (weights > _LEAST * weights.sum(axis=-1, keepdims=True))
-        return centred(np.log(np.where(seen, weights, 1)), seen), seen
-
-    query, key, _ = sizes.arrays(TOKENS, TOKENS, 2)
-    usual, shorter = scores(query, key)[0], scores(query / 8, key)[0]
-    if np.std(usual) > _SMALL[0] and np.allclose(usual, shorter, atol=_CLOSE):
+    query, key, _ = (np.zeros_like(array) for array in sizes.arrays(TOKENS, TOKENS, _SEQUENCES))
+    query[..., 0] = 2.0 ** np.linspace(-16, 16, _SEQUENCES * TOKENS).reshape(-1, 1, TOKENS)
+    key[:, :, ::2, 1:2] = 1
+    key[:, :, 1::2, 0] = 1 + np.arange(sizes.key_heads)[:, None] / sizes.key_heads
+    weights, visible = kernel.weights(query, key), model.visible(TOKENS, TOKENS)
+    # Of the keys that a row sees, the first of either kind.
+    rows, is_odd = np.arange(TOKENS), np.arange(TOKENS) % 2 == 1
+    even, odd = (visible & ~is_odd).argmax(axis=1), (visible & is_odd).argmax(axis=1)
+    beside, own = weights[..., rows, even], weights[..., rows, odd]
+    # Smaller numbers are coarser in half precision.
+    least = _LEAST if unit_roundoff(weights) == UNITS["float16"] else _HIDDEN
+    seen = (beside > least) & (own > least) & visible[rows, even] & visible[rows, odd]
+    score = np.log(np.where(seen, own, 1) / np.where(seen, beside, 1))
+    if not seen.any():
+        return replace(model, unexplained=("no weights tell its scores",))
+    if np.ptp(score[seen]) < _CLOSE < np.abs(score[seen]).min():
         inside = "queries and keys are normalised in it: their lengths change nothing"
         return replace(model, faults=(f"{inside}; probe what follows, or audit its arrays",))
-    # The scale is read off small scores: queries are made longer or shorter until scores are.
-    for _ in range(12):
-        small, seen = scores(query, key)
-        deviation, is_large = float(np.std(small[seen])), (seen != visible).any()
-        if not is_large and _SMALL[0] <= deviation <= _SMALL[1]:
-            break
-        query = query * (1 / 8 if is_large or deviation > _SMALL[1] else 8)
-    fits = []
+    small, fits = seen & (np.abs(score) > _SMALL[0]) & (np.abs(score) < _SMALL[1]), []
     for groups, order in GROUPINGS.items():
-        products = centred(query @ key[:, order(sizes.heads, sizes.key_heads)].mT, seen)
-        slope = float((products * small).sum() / max((products**2).sum(), 1e-300))
-        fits.append((float(np.linalg.norm(small - slope * products)), groups, slope))
-    _, groups, slope = min(fits)
-    model = replace(model, groups=groups, scale=slope or sizes.width**-0.5)
+        products = (query @ key[:, order(sizes.heads, sizes.key_heads)].mT)[..., rows, odd]
+        slope = float((products * score)[small].sum() / max((products[small] ** 2).sum(), 1e-300))
+        fits.append((float(np.linalg.norm((score - slope * products)[small])), groups, slope, products))
+    _, groups, slope, products = min(fits, key=lambda fit: fit[0])
 
-    # The soft-cap c of c·tanh(s/c) is read off large scores, by its inverse: 0 stands for none.
-    stretch = math.sqrt(_LARGE / (abs(model.scale) * math.sqrt(sizes.width)))
-    query, key, _ = sizes.arrays(TOKENS, TOKENS, 2, stretch=stretch)
-    large, seen = scores(query, key)
-    products = query @ key[:, GROUPINGS[groups](sizes.heads, sizes.key_heads)].mT
-
+    # The soft-cap c of c·tanh(s/c) bends large scores; it is found by its inverse, and 0 stands for none.
     def misfit(numbers: Any, /) -> Any:
         scale, inverse = (*numbers, 0.0)[:2]
         bent = np.tanh(inverse * scale * products) / inverse if inverse else scale * products
-        return (centred(bent, seen) - large)[seen]
+        return (bent - score)[seen]
 
-    starts = ([model.scale, inverse] for inverse in np.geomspace(1 / 400, 4, 40))
+    scale = slope or sizes.width**-0.5
+    starts = ([scale, inverse] for inverse in np.geomspace(1 / 400, 4, 40))
     start = min(starts, key=lambda numbers: float(np.linalg.norm(misfit(numbers))))
-    straight = least_squares(misfit, [model.scale], x_scale=abs(model.scale))
+    straight = least_squares(misfit, [scale], x_scale=abs(scale))
     capped = least_squares(misfit, start, x_scale=np.abs(start))
     # Rounding of a function without a soft-cap is explained by none.
     if capped.cost < 0.25 * straight.cost and capped.x[1] > 0:
-        model = replace(model, scale=float(capped.x[0]), softcap=float(1 / capped.x[1]))
-    return model
+        return replace(model, groups=groups, scale=float(capped.x[0]), softcap=float(1 / capped.x[1]))
+    return replace(model, groups=groups, scale=scale)
 
 
 def _with_sinks(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
