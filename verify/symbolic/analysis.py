@@ -154,8 +154,6 @@ def _carried_out(
     kinds: tuple[Any, ...], words: str, value: Callable[[Any], Any], given: tuple[Any, ...] = ()
 ) -> LineCheck:
     def compare(before: Any, after: Any, _: Relation) -> None:
-        if not before.has(*kinds) and not after.has(*kinds):
-            raise StepError(f"there is no {kinds[0].__name__.lower()} in either line; use algebra")
         sides = [
             side.xreplace({part: value(part) for part in outermost(side, kinds)}) for side in (before, after)
         ]
@@ -193,8 +191,19 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
         if left := families_of(x):
             raise StepError(f"{mean} has components of {next(iter(left))} left; give each a variable")
         for component, variable in variables.items():
-            if x.has(signed[variable]):
-                x = _over(x, signed[variable], variable, density_of(component.base))
+            y, density = signed[variable], density_of(component.base)
+            even = equal(density(y), density(-y))
+            event = x.args[0] if isinstance(x, Indicator) and x.args[0].is_polynomial(y) else S.Zero
+            if even and degree(event, y) == 1:
+                # A component of either sign has the same law, so that of the factor does not matter.
+                times, rest = Poly(event, y).all_coeffs()
+                x = Integral(density(variable), (variable, -oo, rest / Abs(times)))
+            elif not x.has(y) or y == variable:
+                x = Integral(x * density(y), (y, -oo, oo)) if x.has(y) else x
+            elif even and x.xreplace({y: -y}) == x:
+                x = Integral(2 * x.xreplace({y: variable}) * density(variable), (variable, 0, oo))
+            else:
+                raise StepError(f"{variable} is a size; it is not visible that the sign does not matter")
         return x
 
     def density_of(base: Any) -> Callable[[Any], Any]:
@@ -212,21 +221,6 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
             raise StepError(f"with the densities put in it is {written}, which is not this line")
 
     return LineCheck(compare=compare, words="the density put in", laws=laws)
-
-
-def _over(x: Any, signed: Any, variable: Any, density: Any) -> Any:
-    """Return the integral of x over a component's density, or over its size, twice; of an event its share."""
-    even = equal(density(signed), density(-signed))
-    if isinstance(x, Indicator) and x.args[0].is_polynomial(signed) and degree(x.args[0], signed) == 1:
-        # A component of either sign has the same law, so that of the factor does not matter.
-        factor, rest = Poly(x.args[0], signed).all_coeffs()
-        if even:
-            return Integral(density(variable), (variable, -oo, rest / Abs(factor)))
-    if signed == variable:
-        return Integral(x * density(variable), (variable, -oo, oo))
-    if not even or x.xreplace({signed: -signed}) != x:
-        raise StepError(f"{variable} is a size; it is not visible that the sign does not matter")
-    return Integral(2 * x.xreplace({signed: variable}) * density(variable), (variable, 0, oo))
 
 
 def leading(variable: Any) -> LineCheck:
