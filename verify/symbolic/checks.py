@@ -21,7 +21,7 @@ from verify.symbolic.chains import Chain, Line, LineCheck, Relation, Theorem
 from verify.symbolic.evaluation import Undecided
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.vocabulary import Cov, E, Index, Laws, Made, StepError, Var, definition
-from verify.symbolic.vocabulary import families_of, free_indices, free_symbols, range_of
+from verify.symbolic.vocabulary import families_of, free_indices, range_of
 
 
 def _by_algebra(before: Any, after: Any, _: Relation) -> None:
@@ -96,8 +96,7 @@ def substitute(values: Mapping[Any, Any]) -> LineCheck:
                     f"{symbol} is no symbol; values are put in for symbols, sizes and free indices"
                 )
             if symbol not in opened.free_symbols:
-                names = ", ".join(sorted(map(str, free_symbols(opened))))
-                raise StepError(f"{symbol} does not stand in the line before, where {names} do")
+                raise StepError(f"{symbol} does not stand in the line before")
         # Two free indices over one range mean different places, which must not become the same.
         places: dict[tuple[Any, Any], Any] = {}
         for index in sorted(free_indices(opened), key=str):
@@ -118,8 +117,7 @@ def substitute(values: Mapping[Any, Any]) -> LineCheck:
             raise StepError(f"values put in could not be decided: {error}") from None
 
     # Which places are meant is no assumption.
-    symbols = {x: value for x, value in put.items() if x.is_Symbol and not isinstance(x, Index)}
-    assumed = tuple(Eq(symbol, value, evaluate=False) for symbol, value in symbols.items())
+    assumed = tuple(Eq(x, put[x], evaluate=False) for x in put if x.is_Symbol and not isinstance(x, Index))
     return LineCheck(compare=compare, words="values put in", needs=equations, assumed=assumed)
 
 

@@ -90,13 +90,12 @@ class Signs:
 
     def at_most_one(self, x: Any, *, strict: bool = False) -> bool:
         """Return whether an expression is visibly at most 1 or, where ``strict``, below 1."""
-        rest = self.plain(1 - x)
-        if rest.is_positive or (rest.is_nonnegative and not strict):
-            return True
         if isinstance(x, E):
             return self.at_most_one(x.args[0], strict=strict)
-        if isinstance(x, Pow):
-            return self.nonnegative(-x.exp, strict=strict) and self.nonnegative(x.base - 1, strict=strict)
+        if isinstance(x, Softmax | Indicator | KroneckerDelta):
+            return not strict
+        if isinstance(x, Pow) and self.nonnegative(-x.exp, strict=strict):
+            return self.nonnegative(x.base - 1, strict=strict)
         # The weights of a row sum to 1, so with factors of at most 1 they sum to less.
         if isinstance(x, Sum) and len(x.limits) == 1 and not strict:
             (key, *ends), inside = x.limits[0], self.within(x.limits)
@@ -104,7 +103,8 @@ class Signs:
                 if weight.args[1] == key and ends == [1, range_of(weight.args[0], key)]:
                     rest = x.function / weight
                     return inside.nonnegative(rest) and inside.at_most_one(rest)
-        return not strict and isinstance(x, Softmax | Indicator | KroneckerDelta)
+        rest = self.plain(1 - x)
+        return bool(rest.is_positive or (rest.is_nonnegative and not strict))
 
     def plain(self, x: Any) -> Any:
         """Return an expression with everything that SymPy knows no sign of behind a symbol that has its sign.
