@@ -126,9 +126,13 @@ class Claim:
         return function(*(named[parameter] for parameter in inspect.signature(function).parameters))
 
     @cached_property
-    def _made(self) -> dict[Any, Any]:
-        """What was made once: derivation, checks, facts and plots are asked for one after another."""
-        return {}
+    def _derivation(self) -> Derivation:
+        if self.derive is None:
+            return Derivation((), "nothing is derived")
+        try:
+            return Derivation.of(self._made_by("derive"))
+        except ClaimError as error:
+            raise ClaimError(f"claim {self.id}: {error}") from None
 
     def derived(self) -> Derivation:
         """Return the result of ``derive`` as a derivation; its lines are not checked yet.
@@ -136,15 +140,12 @@ class Claim:
         Raises:
             ClaimError: that is no chain.
         """
-        if self.derive is None:
-            return Derivation((), "nothing is derived")
-        if "derivation" not in self._made:
-            try:
-                self._made["derivation"] = Derivation.of(self._made_by("derive"))
-            except ClaimError as error:
-                raise ClaimError(f"claim {self.id}: {error}") from None
-        derivation: Derivation = self._made["derivation"]
-        return derivation
+        return self._derivation
+
+    @cached_property
+    def _items(self) -> dict[tuple[Derivation, float], tuple[Item, ...]]:
+        """The items that were made: checks, facts and plots are asked for one after another."""
+        return {}
 
     def items(self, derivation: Derivation, tolerance: float) -> tuple[Item, ...]:
         """Return the items of ``experiment`` at a relative tolerance.
@@ -152,16 +153,14 @@ class Claim:
         Raises:
             ClaimError: it yields something that is no part of an experiment.
         """
-        if (derivation, tolerance) not in self._made:
+        if (derivation, tolerance) not in self._items:
             made = self._made_by("experiment", derivation, tolerance)
             items = tuple(made) if isinstance(made, Iterable) else (made,)
-            for item in items:
-                if not isinstance(item, Item):
-                    says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
-                    raise ClaimError(f"claim {self.id}: its experiment yields {type(item).__name__}; {says}")
-            self._made[derivation, tolerance] = items
-        known: tuple[Item, ...] = self._made[derivation, tolerance]
-        return known
+            if others := [type(item).__name__ for item in items if not isinstance(item, Item)]:
+                says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
+                raise ClaimError(f"claim {self.id}: its experiment yields {others[0]}; {says}")
+            self._items[derivation, tolerance] = items
+        return self._items[derivation, tolerance]
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return the experiment, ready to be drawn and judged, at a relative tolerance.
@@ -289,10 +288,10 @@ class Words:
 
     def spoken(self, experiment: Experiment) -> Experiment:
         """Return the experiment with the controls' words filled."""
-        controls = []
-        for control in experiment.controls:
-            where = f"control {control.comparison.id}"
-            controls.append(replace(control, what=self.fill(where, control.what, control.comparison)))
+        controls = [
+            replace(each, what=self.fill(f"control {each.comparison.id}", each.what, each.comparison))
+            for each in experiment.controls
+        ]
         return replace(experiment, controls=tuple(controls))
 
     def drawn(self, figure: Figure) -> Figure:
@@ -327,24 +326,22 @@ class Words:
         """Return the text for a slot; where a name means several things, the first of these counts."""
         name, _, form = slot.partition(":")
         main = {"main": self.derivation.main} if self.derivation.main else {}
-        defined = {name: value for name, value in self.claim.names.items() if isinstance(value, Basic)}
         # What is derived and said of the claim comes before names of its file, which are whatever it imports.
-        tables: list[tuple[Callable[[Any, str], str], Mapping[str, Any]]] = [
-            (_shown, {**self.derivation.others, **main}),
-            (_exactly, {fact.id: fact for fact in self.facts or ()}),
-            (_symbol, {**SYMBOLS, **self.claim.symbols}),
-            (_setting, {"cell": _settings(own)} if own else {}),
-            (_exactly, {"value": own.prediction} if own else {}),
-            (_symbol, defined),
+        tables: list[Mapping[str, Any]] = [
+            {**self.derivation.others, **main},
+            {fact.id: fact for fact in self.facts or ()},
+            {**SYMBOLS, **self.claim.symbols},
+            {"cell": _settings(own), "value": own.prediction} if own else {},
+            {name: value for name, value in self.claim.names.items() if isinstance(value, Basic)},
         ]
-        for text, table in tables:
+        for table in tables:
             if name in table:
-                return text(table[name], form)
+                return _text(table[name], form)
         if self.facts is None:
             return "(not computed)"
         if name in self._planned:
             return self._check(self._planned[name], form)
-        known = [*self._planned, *(name for _, table in tables[:-1] for name in table)]
+        known = [*self._planned, *(name for table in tables[:-1] for name in table)]
         raise ClaimError(unknown("slot", name, known, f"there are {', '.join(known)}"))
 
     @cached_property
@@ -356,28 +353,24 @@ class Words:
         """Return the estimate or the prediction of a check, or a setting of its cell."""
         settings = _settings(planned)
         if form.rstrip("=") in settings:
-            return _setting(settings, form)
-        what, digits, with_error, per_cent = _parts(form)
+            return _text(settings, form)
+        what, digits, error, per_cent = _parts(form)
         if what == "prediction":
-            return _exactly(planned.prediction, form.removeprefix(what))
+            return _text(planned.prediction, form.removeprefix(what))
         if what != "estimate":
             known = ("estimate", "prediction", *settings)
             raise ClaimError(unknown("form", form, known, f"there are {', '.join(known)}"))
         check = next((check for check in self.checks if check.id == planned.id), None)
         if check is None:
             return "(measured in a run)"
-        if with_error:
+        if error:
             return estimate(check.estimate, check.standard_error, check.interval).with_error
         by = 100.0 if per_cent else 1.0  # no digit that the standard error does not support
         return supported(check.estimate * by, check.standard_error * by, digits or 10) + per_cent
 
 
-def _shown(of: Chain, form: str) -> str:
-    """Return the result of a chain, or a side of it: the form "start" or "end"."""
-    sides = {"start": in_line(of.start), "end": in_line(of.end)}
-    if form and form not in sides:
-        raise ClaimError(unknown("side", form, sides, "there are start and end"))
-    return f"${sides[form]}$" if form else f"${sides['start']} {SIGNS[of.relation]} {sides['end']}$"
+def _settings(comparison: Comparison) -> Mapping[str, Any]:
+    return dict(getattr(getattr(comparison, "cell", comparison), "settings", ()))
 
 
 def _parts(form: str) -> tuple[str, int, str, str]:
@@ -387,31 +380,25 @@ def _parts(form: str) -> tuple[str, int, str, str]:
     return what, int(digits or 0), error, per_cent
 
 
-def _settings(comparison: Comparison) -> dict[str, Any]:
-    return dict(getattr(getattr(comparison, "cell", comparison), "settings", ()))
-
-
-def _symbol(value: Any, form: str) -> str:
+def _text(meant: Any, form: str) -> str:
+    """Return a chain, an exact number, one of several settings or an expression as text, in a form."""
+    if isinstance(meant, Chain):  # or a side of it
+        sides = {"start": in_line(meant.start), "end": in_line(meant.end)}
+        if form and form not in sides:
+            raise ClaimError(unknown("side", form, sides, "there are start and end"))
+        return f"${sides[form]}$" if form else f"${sides['start']} {SIGNS[meant.relation]} {sides['end']}$"
+    if isinstance(meant, Fact | Prediction):  # as it is written, or as a decimal
+        what, digits, error, per_cent = _parts(form)
+        if what or error:
+            raise ClaimError(f"it has no form {form!r}; give a number of digits, such as :3, or nothing")
+        decimal = exact(meant.value * (100 if per_cent else 1), digits or 3) + per_cent
+        return decimal if form else f"${meant.latex}$"
+    if isinstance(meant, Mapping):  # after its name where the form ends in a sign of equality
+        name = form.rstrip("=")
+        if name not in meant:
+            raise ClaimError(unknown("setting", name, meant, f"its settings are {', '.join(meant)}"))
+        value = meant[name] if isinstance(meant[name], str) else exact(float(meant[name]), 15)
+        return f"${in_line(Symbol(name))} = {value.strip('$')}$" if form != name else value
     if form:
         raise ClaimError("a symbol has no forms; leave the colon out")
-    return f"${in_line(value)}$"
-
-
-def _setting(settings: Mapping[str, Any], form: str) -> str:
-    """Return a setting, after its name and a sign of equality where the form ends in that sign."""
-    name = form.rstrip("=")
-    if name not in settings:
-        raise ClaimError(unknown("setting", name, settings, f"its settings are {', '.join(settings)}"))
-    value = settings[name]
-    shown = value if isinstance(value, str) else exact(float(value), 15)
-    return f"${in_line(Symbol(name))} = {shown.strip('$')}$" if form != name else shown
-
-
-def _exactly(number: Fact | Prediction, form: str) -> str:
-    """Return an exact number as it is written, or as a decimal with a number of digits."""
-    what, digits, error, per_cent = _parts(form)
-    if what or error:
-        raise ClaimError(f"it has no form {form!r}; give a number of digits, such as :3, or nothing")
-    if not form:
-        return f"${number.latex}$"
-    return exact(number.value * (100 if per_cent else 1), digits or 3) + per_cent
+    return f"${in_line(meant)}$"
