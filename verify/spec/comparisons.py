@@ -222,18 +222,9 @@ def _written_out(
     return known[key]
 
 
-def _moments(given: Compared) -> dict[Symbol, Any]:
-    """Return mean, deviation, skewness and kurtosis of queries' and keys' components, by their symbols."""
-    return {
-        getattr(vocabulary, f"{symbol}_{name}"): value
-        for name in ("q", "k")
-        for symbol, value in _shape_of(given.laws.get(getattr(vocabulary, name), NORMAL)).items()
-    }
-
-
 @lru_cache
-def _shape_of(law: Distribution) -> dict[str, Any]:
-    """Return the mean, deviation, skewness and kurtosis of a law, as far as it has them."""
+def _moments_of(name: str, law: Distribution) -> dict[Symbol, Any]:
+    """Return mean, deviation, skewness and kurtosis of a law, as far as it has them, by their symbols."""
     # A law without a mean, such as Cauchy's, leaves the symbols in, which is then said of the prediction.
     known = min(len(law.base_moments) - 1, 4)
     shape: dict[str, Any] = {"mu": Rational(law.mean)} if known >= 1 else {}
@@ -242,7 +233,12 @@ def _shape_of(law: Distribution) -> dict[str, Any]:
         spread = shape["sigma"] = central[2] ** S.Half
         orders = zip((3, 4), ("gamma", "kappa"), strict=True)
         shape |= {symbol: central[of] / spread**of for of, symbol in orders if of <= known}
-    return shape
+    return {getattr(vocabulary, f"{symbol}_{name}"): value for symbol, value in shape.items()}
+
+
+def _moments(given: Compared) -> dict[Symbol, Any]:
+    """Return the moments of queries' and keys' components, by their symbols."""
+    return _moments_of("q", given.laws.get(q, NORMAL)) | _moments_of("k", given.laws.get(k, NORMAL))
 
 
 def origin(check: Check, derivation: Derivation, value: float) -> Literal["derived", "computed"]:
@@ -267,7 +263,7 @@ def origin(check: Check, derivation: Derivation, value: float) -> Literal["deriv
 def truth_of(given: Compared, derivation: Derivation) -> float | None:
     """Return the derived value of a compared quantity, None where no chain derives it under its laws."""
     for chain in derivation.chains:
-        end = _end_for(given, chain) if chain.relation == "=" else None
+        end = _end_for(given, chain, "=")
         # What a chain says under conditions, it says of no setting at which one of them fails.
         if end is not None and all(_put_in(condition, given) != S.false for condition in chain.given):
             with suppress(ClaimError):
@@ -278,27 +274,23 @@ def truth_of(given: Compared, derivation: Derivation) -> float | None:
 
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
     """Return whether a check is of a chain's start, and compares it with the chain's end."""
-    # A gap from a law is of the chain of the share that has this law, at a selection of the law's points.
     if isinstance(check.quantity, LargestGap):
+        # A gap from a law is of the chain of the share that has this law, at a selection of the law's points.
         share, x, points, values = check.quantity.args
-        if check.relation != "=" or chain.relation != "=" or value != 0:
-            return False
         step = max(1, len(points) // LAW_POINTS)
-        for point, expected in list(zip(points, values, strict=True))[step // 2 :: step]:
-            end = _end_for(replace(check, quantity=share, at={**check.at, x: point}), chain)
-            if end is None or abs(end - float(expected)) > 1e-9:
-                return False
-        return True
-    weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
-    end = _end_for(check, chain) if weak == check.relation else None
+        places = list(zip(points, values, strict=True))[step // 2 :: step]
+        shares = ((replace(check, quantity=share, at={**check.at, x: point}), y) for point, y in places)
+        return value == 0 and all(_is_of(each, chain, float(y)) for each, y in shares)
+    end = _end_for(check, chain, check.relation)
     return end is not None and abs(end - value) <= 1e-9 * max(1.0, abs(value))
 
 
-def _end_for(given: Compared, chain: Chain) -> float | None:
-    """Return the end of a chain as a number if it starts with the compared quantity; else None."""
+def _end_for(given: Compared, chain: Chain, relation: str) -> float | None:
+    """Return the end of a chain as a number if it relates to the compared quantity like that; else None."""
     at = _at(given, indices=False)
     # A derivative is by a symbol, for which no number can be put in.
-    if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
+    is_fixed = any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative))
+    if is_fixed or {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation) != relation:
         return None
     # A chain is for any size, a check may be written at one: both are compared with values put in.
     setting = tuple(given.at.items()), tuple(at.items())

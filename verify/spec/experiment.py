@@ -36,7 +36,7 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
     Raises:
         ClaimError: an id, pattern, law or prediction does not fit.
     """
-    plan = Plan(items, derivation, run)
+    plan, controlled = Plan(items, derivation, run), list[FittedCoefficient]()
     for item in items:
         if isinstance(item, Check):
             plan.checks[item.id] = plan.quantity(item)
@@ -48,33 +48,32 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
         elif isinstance(item, Fit):
             fits = coefficients(item, members_of(item, items), plan.checks)
             plan.checks |= {fit.id: fit for fit in fits}
-            plan.controlled += fits if item.control else []
-    wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
-    return Experiment(tuple(plan.checks.values()), (*wrong, *plan.off(), *plan.biased(), *plan.wrong_fits()))
+            controlled += fits if item.control else []
+    controls = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
+    controls += [*plan.off(), *plan.biased(), *map(plan.wrong_fit, controlled)]
+    return Experiment(tuple(plan.checks.values()), tuple(controls))
 
 
 class Plan:
-    """An experiment in the making: the measured quantity of each comparison, and the checks made so far."""
+    """An experiment in the making: what is measured of each comparison, and the checks made so far."""
 
     def __init__(self, items: Sequence[Item], derivation: Derivation, run: float) -> None:
         """Find the measured quantity of each comparison, and compile those of a setting together."""
         self.items, self.derivation, self.run = items, derivation, run
-        self.checks, self.controlled = dict[str, Comparison](), list[FittedCoefficient]()
-        self.given, self.measured = dict[str, Compared](), dict[str, tuple[Expr, Setting]]()
+        self.checks, self.compared = dict[str, Comparison](), dict[str, Compared]()
         self.cells, self.estimands = dict[Setting, Cell](), dict[str, Estimand]()
         ids = Counter(item.id for item in items if isinstance(item, Check | Wrong | Computed))
         if twice := [name for name, times in ids.items() if times > 1]:
             raise ClaimError(f"check {twice[0]}: there are several of this id; give each its own")
         for item in items:
             if isinstance(item, Check | Wrong) and item.quantity is not None:
-                self.given[item.id], self.measured[item.id] = item, measurable(item)
+                self.compared[item.id] = item
             # Bent points, which a lack of fit must notice, are quantities of the same cells.
-            bent = members_of(item, items) if isinstance(item, Fit) and not item.only else ()
-            for check in bent:
-                quantity, setting = measurable(check)
-                factor = 1 + sympify(check.at[item.over]) ** 2  # type: ignore[union-attr]
-                self.given[f"bent-{check.id}"] = check
-                self.measured[f"bent-{check.id}"] = factor * quantity, setting
+            for check in members_of(item, items) if isinstance(item, Fit) and not item.only else ():
+                name, quantity = f"bent-{check.id}", (1 + sympify(check.at[item.over]) ** 2) * check.quantity
+                alike = {"laws": check.laws, "tolerance": check.tolerance, "shape": check.shape}
+                self.compared[name] = Compared(name, quantity, check.at, equals=check.predicted, **alike)
+        self.measured = {name: measurable(given) for name, given in self.compared.items()}
         together: dict[Setting, dict[str, Expr]] = {}
         for name, (quantity, setting) in self.measured.items():
             together.setdefault(setting, {})[name] = quantity
@@ -90,10 +89,9 @@ class Plan:
                 )
             self.estimands |= estimands
 
-    def quantity(self, given: Compared, name: str = "") -> Quantity:
-        """Return a comparison as a quantity to be drawn and judged, under another name where given."""
-        name = name or given.id
-        _, setting = self.measured[name]
+    def quantity(self, given: Compared) -> Quantity:
+        """Return a comparison as a quantity to be drawn and judged."""
+        _, setting = self.measured[given.id]
         prediction, cell = predicted(given), self.cells[setting]
         if isinstance(given, Check) and prediction.origin == "derived":
             prediction = replace(prediction, origin=origin(given, self.derivation, prediction.value))
@@ -103,7 +101,7 @@ class Plan:
             {x: sympify(v) for x, v in given.at.items() if x not in recorded and not isinstance(x, Index)}
         )
         label, band = f"${latex(shown)}$", given.within(self.run)
-        return Quantity(name, label, cell, self.estimands[name], prediction, band, given.relation)
+        return Quantity(given.id, label, cell, self.estimands[given.id], prediction, band, given.relation)
 
     def wrong(self, item: Wrong) -> Control:
         """Return the control of a wrong version: of a check that it changes, or of its own."""
@@ -120,7 +118,7 @@ class Plan:
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
             changes |= {"computed": float(code(*item.arguments)), "settings": tuple(settings.items())}
         if not item.arguments or item.compared:
-            at = item.at or getattr(self.given.get(item.of), "at", {})
+            at = item.at or getattr(self.compared.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
             if not isinstance(check, FittedCoefficient):
                 changes["relation"] = item.relation
@@ -134,6 +132,23 @@ class Plan:
         same = (name for name, measured in self.measured.items() if measured == self.measured[item.id])
         checks = (self.checks[name] for name in same if name in self.checks)
         return next((check.prediction.value for check in checks if _is_known(check)), otherwise)
+
+    def off(self) -> Iterator[Control]:
+        """Yield the wrong versions of checks and computed values whose prediction is off by a factor."""
+        for item in (item for item in self.items if isinstance(item, Check | Computed)):
+            check, factors, truth = self.checks[item.id], dict(item.off), None
+            if isinstance(item, Check):
+                factors |= {f"{item.id}-sharper": item.sharper} if item.sharper else {}
+                # For a bound, the true value is known by a check of the same quantity, or by an integral.
+                known = _is_known(check)
+                truth = check.prediction.value if known else self.value_of_same(item, item.sharper_truth)
+                if factors and truth is None and sympify(item.quantity).has(Softmax, LogSumExp, Entropy):
+                    with suppress(ClaimError, KeyError):
+                        truth = integrated(item.quantity, item.at)
+            verb, of = ("is", "value") if check.relation == "=" else ("respects", "bound")
+            for name, factor in ((name, float(factor)) for name, factor in factors.items()):
+                says = f"{check.label} {verb} {factor:.4g} times its {of}"
+                yield Control(says, _predicting(factor * check.prediction.value, check, name), truth)
 
     def biased(self) -> Iterator[Control]:
         """Yield for each quantity the control whose prediction is off by twice the tolerance."""
@@ -151,59 +166,41 @@ class Plan:
                 name = item.control if isinstance(item.control, str) and item.control else usual
                 # Of several quantities, its words name the quantity that is meant.
                 value = "the value" if len(groups) == 1 else self.checks[item.id].label
-                where = f" at {cell_text(_values(item))}" if item.at else ""
-                yield self._off(self.checks[item.id], name, value + where)
+                yield self.larger(self.checks[item.id], name, value + _place(item))
 
-    def off(self) -> Iterator[Control]:
-        """Yield the wrong versions of checks and computed values whose prediction is off by a factor."""
-        # For a bound, the true value is known by a check of the same quantity, or by an integral over rows.
-        for item in (item for item in self.items if isinstance(item, Check | Computed)):
-            check, factors, truth = self.checks[item.id], dict(item.off), None
-            right, equal = check.prediction, check.relation == "="
-            says = (f"{check.label} is", "its value") if equal else (f"{check.label} respects", "its bound")
-            if isinstance(item, Check):
-                factors |= {f"{item.id}-sharper": item.sharper} if item.sharper else {}
-                truth = right.value if _is_known(check) else self.value_of_same(item, item.sharper_truth)
-                if factors and truth is None and sympify(item.quantity).has(Softmax, LogSumExp, Entropy):
-                    with suppress(ClaimError, KeyError):
-                        truth = integrated(item.quantity, item.at)
-            for name, factor in factors.items():
-                value = float(factor) * right.value
-                wrong = replace(check, id=name, prediction=Prediction(value, f"{value:.6g}", right.origin))
-                yield Control(f"{says[0]} {float(factor):.4g} times {says[1]}", wrong, truth)
+    def wrong_fit(self, check: FittedCoefficient) -> Control:
+        """Return the control of a fit: a coefficient that is off, or for a lack of fit bent points."""
+        if check.target != "misfit":
+            return self.larger(check, f"biased-{check.id}", f"the {check.label}")
+        # Coefficients could all be right of points that lie on no line: these are drawn bent.
+        bent = tuple(self.quantity(self.compared[f"bent-{member.id}"]) for member in check.members)
+        what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {check.label}"
+        return Control(what, replace(check, id=f"bent-{check.id}", members=bent), None)
 
-    def wrong_fits(self) -> Iterator[Control]:
-        """Yield the controls of each fit: a coefficient that is off, and for a lack of fit bent points."""
-        for check in self.controlled:
-            if check.target != "misfit":
-                yield self._off(check, f"biased-{check.id}", f"the {check.label}")
-                continue
-            # Coefficients could all be right of points that lie on no line: these are drawn bent.
-            names = [f"bent-{member.id}" for member in check.members]
-            bent = tuple(self.quantity(self.given[name], name) for name in names)
-            what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {check.label}"
-            yield Control(what, replace(check, id=f"bent-{check.id}", members=bent), None)
-
-    def _off(self, check: Any, name: str, subject: str) -> Control:
+    def larger(self, check: Any, name: str, subject: str) -> Control:
         """Return the control whose prediction is larger than a check's by twice the tolerance."""
         right = check.prediction.value
-        off = right + 2 * check.tolerance.width(right, self.run)
-        wrong = replace(check, id=name, prediction=Prediction(off, f"{off:.6g}"))
-        return Control(f"{subject} is larger by twice the tolerance", wrong, right)
+        off = _predicting(right + 2 * check.tolerance.width(right, self.run), check, name)
+        return Control(f"{subject} is larger by twice the tolerance", off, right)
+
+
+def _predicting(value: float, check: Any, name: str) -> Any:
+    """Return a check that predicts another value, under a name."""
+    return replace(check, id=name, prediction=Prediction(value, f"{value:.6g}"))
 
 
 def _in_formulas(label: str, item: Wrong) -> str:
     """Return the statement of a wrong version, such as ``$Var(q·k)$ is $d_k^2$``."""
     says = {"=": "is", "≤": "is at most", "≥": "is at least"}[item.relation]
     value = item.predicted.value if isinstance(item.predicted, Threshold) else item.predicted
-    at = f" at {cell_text(_values(item))}" if item.at else ""
-    return f"{label} {says} ${latex(sympify(value))}${at}"
+    return f"{label} {says} ${latex(sympify(value))}${_place(item)}"
 
 
-def _values(item: Compared) -> dict[str, int | float]:
-    """Return the values of symbols as numbers."""
+def _place(item: Compared) -> str:
+    """Return the values of symbols in words, such as `` at $d_k$ = 8``, empty where there are none."""
     values = {str(symbol): sympify(value) for symbol, value in item.at.items()}
-    return {name: int(value) if value.is_Integer else float(value) for name, value in values.items()}
+    numbers = {name: int(x) if x.is_Integer else float(x) for name, x in values.items()}
+    return f" at {cell_text(numbers)}" if numbers else ""
 
 
 def _is_known(check: Comparison) -> bool:
