@@ -14,13 +14,13 @@ x, h = Family("x", n), Index("h")
 p, p_l = Softmax(s[a, j], j), Softmax(s[a, l], l)
 TOTAL, EQUAL = Sum(exp(s[a, h]), (h, 1, n)), KroneckerDelta(j, l)
 J, ENTRY = Derivative(p, s[a, l]), p * (EQUAL - p_l)
+ROWS = {keys: 2 * np.random.default_rng(keys).normal(size=keys) for keys in (2, 5, 64)}  # scores, well spread
 
 
 def derive() -> Chains:
-    quotient = exp(s[a, j]) * EQUAL / TOTAL - exp(s[a, j]) * exp(s[a, l]) / TOTAL**2
-    quotient_rule = "quotient rule; in the sum only one term depends on a score"
+    slope = exp(s[a, j]) * EQUAL / TOTAL - exp(s[a, j]) * exp(s[a, l]) / TOTAL**2
     yield Chain(over_keys(J * x[l], l), title="By the quotient rule").through(
-        (over_keys(quotient * x[l], l), quotient_rule, algebra),
+        (over_keys(slope * x[l], l), "quotient rule; in the sum only one term depends on a score", algebra),
         (over_keys(ENTRY * x[l], l), "each exponential over the sum is a weight", algebra),
     )
     yield Chain(over_keys(J, l), name="row-sums", title="Row sums: moving all alike changes nothing").through(
@@ -39,19 +39,14 @@ def derive() -> Chains:
     )
 
 
-def row(keys: int) -> Array:
-    """Return scores of a row, spread enough for weights of many sizes."""
-    return 2 * np.random.default_rng(keys).normal(size=keys)
-
-
 def of_row(expression: Expr, keys: int, *places: Index) -> Array:
-    """Return a derived expression for that row, at all places of its indices."""
-    return entries(expression, (a, *places), {"s": row(keys)[None]}, {})[0]
+    """Return a derived expression for the row of so many keys, at all places of its indices."""
+    return entries(expression, (a, *places), {"s": ROWS[keys][None]}, {})[0]
 
 
 def measured(what: str, keys: int, code: Callable[[Array], Array] = softmax) -> float:
     """Return the words for the derivatives of array code by complex steps."""
-    jacobian = complex_step(code, row(keys))
+    jacobian = complex_step(code, ROWS[keys])
     if what == "entries":
         return largest_difference(jacobian, of_row(ENTRY, keys, j, l))
     if what == "row-sums":
@@ -60,24 +55,21 @@ def measured(what: str, keys: int, code: Callable[[Array], Array] = softmax) -> 
 
 
 def experiment(derived: Derivation) -> Items:
-    def constant_sum(scores: Array) -> Array:
-        return np.exp(scores) / np.sum(np.exp(row(scores.shape[-1])))
-
     constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
     alone = "each weight depends on its own score only, as a logistic function would"
     halved, logistic = (lambda scores: softmax(scores / 2)), (lambda scores: 1 / (1 + np.exp(-scores)))
-    wrong: dict[str, tuple[str, Callable[[Array], Array], str]] = {
-        "entries": ("a-factor-cancels", halved, "a factor on all scores cancels as a shift does"),
-        "row-sums": ("constant-sum-rows", constant_sum, f"{constant}, and its rows sum to zero"),
-        "trace": ("constant-sum", constant_sum, constant),
-        "norm": ("logistic-each", logistic, alone),
-    }
+    total, constant_sum = np.sum(np.exp(ROWS[5])), lambda scores: np.exp(scores) / total
     labels = {name: chain.start for name, chain in derived.others.items()}
     labels["entries"] = "largest difference of an entry of $J$ from the derived one"
     by = {"scores": "normal, deviation 2, one fixed row", "by": "complex steps"}
     single = in_single_precision(softmax)
-    for what, (name, code, why) in wrong.items():
-        for keys in (2, 5, 64):
+    for what, name, code, why in (
+        ("entries", "a-factor-cancels", halved, "a factor on all scores cancels as a shift does"),
+        ("row-sums", "constant-sum-rows", constant_sum, f"{constant}, and its rows sum to zero"),
+        ("trace", "constant-sum", constant_sum, constant),
+        ("norm", "logistic-each", logistic, alone),
+    ):
+        for keys in ROWS:
             exactly = Computed.sharing(f"{what}-n{keys}", code=measured, arguments=(what, keys))
             value = float(of_row(derived[what].end, keys)) if what in {"trace", "norm"} else 0
             yield exactly(what=labels[what], equals=value, settings={"keys": keys, **by}, allowance=ROUNDING)

@@ -1,7 +1,5 @@
 """The general formula: a query and a key that depend on each other."""
 
-from itertools import product
-
 from verify.claims.limits.shared.mixtures import A, B, c, covariance, four_blocks, over_pairs, r, written_out
 from verify.spec import Chain, Chains, Check, Claim, Cov, Derivation, E, Expr, Family, Given, Index, Items
 from verify.spec import Matrix, Named, S, Sum, Symbol, Var, Wrong, a, algebra, assume, cite, d, eye, i, l, m
@@ -32,6 +30,14 @@ OTHER_WAY = over_pairs(r"\mu_q^{\mathsf T} C \mu_k", MU_Q[i] * C * MU_K[l])
 GENERAL = OF_BOTH + SQUARE + 2 * OF_MEANS
 MEANS = Named(Symbol(r"\mu_q^{\mathsf T} \mu_k"), Sum(MU_Q[i] * MU_K[i], (i, 1, d)))
 TRACE = Named(Symbol(r"\operatorname{tr}(C)"), Sum(covariance(A, B, i, i), (i, 1, d)))
+# C of two dimensions, the other six being alike: far from symmetric, so that a wrong transpose shows.
+CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
+NUMBERS = {
+    A: four_blocks(eye(2).row_join(Matrix.zeros(2))),
+    B: four_blocks(CROSS.T.row_join(eye(2))),
+    MU_Q: numbers([1, -1] * 4, "(1, −1) 4 times"),
+    MU_K: numbers(["1/2", 1] * 4, "(1/2, 1) 4 times"),
+}
 
 
 def derive() -> Chains:
@@ -51,24 +57,13 @@ def derive() -> Chains:
     yield Chain(pair, name="covariance", title=title).then(C, entries, moments(LAWS))
 
 
-# C of two dimensions, the other six being alike: far from symmetric, so that a wrong transpose shows.
-CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
-NUMBERS = {
-    A: four_blocks(eye(2).row_join(Matrix.zeros(2))),
-    B: four_blocks(CROSS.T.row_join(eye(2))),
-    MU_Q: numbers([1, -1] * 4, "(1, −1) 4 times"),
-    MU_K: numbers(["1/2", 1] * 4, "(1/2, 1) 4 times"),
-}
-
-
 def experiment(derived: Derivation) -> Items:
-    at, law = {d: 8, r: 16}, NUMBERS
-    yield Check("variance", derived, at, laws=law, tolerance=2.0, control=True)
+    check, at = Check.sharing(laws=NUMBERS, tolerance=2.0), {d: 8, r: 16}
+    yield check("variance", derived, at, control=True)
     far = of_deviation(29, because="the scores spread more than twice as far as their mean is from 0")
-    yield Check("mean", derived["mean"], at, laws=law, tolerance=far)
-    for row, column in product((1, 2), repeat=2):
-        name, there = f"covariance-q{row}-k{column}", {**at, i: row, l: column}
-        yield Check(name, derived["covariance"], there, laws=law, tolerance=2.0)
+    yield check("mean", derived["mean"], at, tolerance=far)
+    for row, column in ((1, 1), (1, 2), (2, 1), (2, 2)):
+        yield check(f"covariance-q{row}-k{column}", derived["covariance"], {**at, i: row, l: column})
     yield Wrong("transposed", of="covariance-q1-k2", equals=CROSS[1, 0], says="{C} may be transposed")
     crossed, other_way = GENERAL.xreplace({SQUARE: CROSSED}), GENERAL.xreplace({OF_MEANS: OTHER_WAY})
     for name, of, value, says in (
@@ -77,7 +72,7 @@ def experiment(derived: Derivation) -> Items:
         ("wrong-transpose-of-means", "variance", other_way, "{OTHER_WAY} in place of {OF_MEANS}"),
         ("mean-as-if-independent", "mean", MEANS, "the mean does not feel the dependence"),
     ):
-        yield Wrong(name, of=of, equals=value, laws=law, says=says)
+        yield Wrong(name, of=of, equals=value, laws=NUMBERS, says=says)
 
 
 CLAIM = Claim(

@@ -4,16 +4,16 @@ from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Ex
 from verify.spec import Items, Line, Matrix, Named, S, Sum, Symbol, Var, Wrong, a, algebra, cite, cos, j, k, m
 from verify.spec import moments, n, numbers, of_deviation, q, sigma_k, sigma_q, sin, sqrt, symbols
 
-# Pairs of components of a head; the means of a pair of q and k; the correlation within a pair.
-PAIRS, MEANS, MIXED = 8, ((0.5, -1.0), (1.0, -0.5)), 0.8
+PAIRS, MIXED = 8, 0.8  # pairs of components of a head, and the correlation within each
 P, g, TWO = Symbol("P", positive=True, integer=True), Index("g"), S(2)
 ALL = (g, 1, P)  # the pairs of a vector
 x, y = Family("x", m, P, TWO), Family("y", n, P, TWO)
 LAWS = {x: STANDARD[q], y: STANDARD[k]}
-# Means, and the angle by which each pair is turned from one position to the next.
-mu, nu, theta = Given("mu", P, TWO), Given("nu", P, TWO), Given("theta", P)
-# By how much the query's position is beyond the key's, which is c; the correlation within a pair.
-t, c, rho = symbols("t c rho", real=True)
+mu, nu, theta = Given("mu", P, TWO), Given("nu", P, TWO), Given("theta", P)  # means, and angles a position
+t, c, rho = symbols("t c rho", real=True)  # how far the query is beyond the key, which is at c; a correlation
+# The angles of the original, and means that are those of every pair.
+ANGLES = {theta: numbers([10000.0 ** (-pair / PAIRS) for pair in range(PAIRS)], "10000 to the power −i/8")}
+APART = {**ANGLES, mu: numbers((0.5, -1.0)), nu: numbers((1.0, -0.5))}
 
 
 def turn(angle: Expr) -> Matrix:
@@ -23,14 +23,12 @@ def turn(angle: Expr) -> Matrix:
 
 def turned_score(name: str, query: Matrix, key: Matrix) -> Named:
     """Return the score of a query and a key, each pair of which is turned by its angle at their positions."""
-    turned = turn((c + t) * theta[g]) * query, turn(c * theta[g]) * key
-    return Named(Symbol(name), Sum(turned[0].dot(turned[1]), ALL))
+    return Named(Symbol(name), Sum((turn((c + t) * theta[g]) * query).dot(turn(c * theta[g]) * key), ALL))
 
 
 QUERY, KEY = (Matrix([family[at, g, e] for e in (1, 2)]) for family, at in ((x, a), (y, j)))
 OF_QUERY, OF_KEY = (Matrix([means[g, e] for e in (1, 2)]) for means in (mu, nu))
-# The matrix that makes two independent components two of correlation ρ.
-MIX = Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
+MIX = Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])  # makes two independent components two of correlation ρ
 SCORE = turned_score(r"q'\cdot k'", OF_QUERY + sigma_q * QUERY, OF_KEY + sigma_k * KEY)
 TIED = turned_score(r"u'\cdot w'", MIX * QUERY, MIX * KEY)
 
@@ -56,11 +54,6 @@ def derive() -> Chains:
         (Var(TIED.definition), put_in, algebra),
         (Sum(2 * (1 + rho**2 * cos(2 * t * theta[g])), ALL), "the angle stays", moments(LAWS)),
     )
-
-
-ANGLES = {theta: numbers([10000.0 ** (-pair / PAIRS) for pair in range(PAIRS)], "10000 to the power −i/8")}
-# The angles of the original, and means that are those of every pair.
-APART = {**ANGLES, mu: numbers(MEANS[0]), nu: numbers(MEANS[1])}
 
 
 def experiment(derived: Derivation) -> Items:

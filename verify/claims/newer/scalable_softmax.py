@@ -1,7 +1,5 @@
 """Multiplying scores by the logarithm of the length preserves a lead that is large enough."""
 
-from itertools import product
-
 import numpy as np
 
 from verify.claims.newer.shared.critical import around_critical, eps
@@ -12,8 +10,7 @@ from verify.spec import exp, fact, j, log, m, n, symbols
 
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)
-# The factor s of published models, and a score's lead over all others: their product is above 1.
-FACTOR, LEAD = Rational(43, 100), 5
+FACTOR, LEAD = Rational(43, 100), 5  # s of published models, and a lead for which their product is above 1
 # Numbers of keys that are drawn and computed; how much the leader's lead may exceed 5.
 KEYS, LEVELS, WIDTH = (10, 100, 1000), (100, 1000, 10_000), Rational(1, 5)
 DRAWN, AT_LEAD = n ** (-factor * (g + (R - g) * x[a, j])), n ** (-factor * g)
@@ -50,29 +47,27 @@ def mean_of_leader(keys: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    most, put = derived["most"], {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}
-    check, tight = Check.sharing(laws={x: UNIT_INTERVAL}, shape={m: 16}), Within(0.5)
+    put, tight = {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}, Within(0.5)
+    check = Check.sharing(laws={x: UNIT_INTERVAL}, shape={m: 16})
     for keys in KEYS:
         at, first = {n: keys, **put}, keys == KEYS[0]
         yield check(f"value-n{keys}", LEADER, at, equals=mean_of_leader(keys), control=first)
-        yield check(f"least-n{keys}", LEADER, at, at_least=derived.end, tolerance=tight)
-        yield check(f"most-n{keys}", LEADER, at, at_most=most.end, tolerance=tight, sharper=0.99 * first)
-    what = "weight of a score of 3, all others being -2"
-    for keys, (name, weight) in product(LEVELS, (("scalable", derived.end), ("plain", derived["plain"].end))):
-        by = float(FACTOR * log(keys)) if name == "scalable" else 1.0
-        leading, where = (weights(1, keys, LEAD * by)[0],), {"n": keys, "factor on scores": f"{by:.4g}"}
-        of_levels = Computed.sharing(equals=weight.subs({**put, n: keys}), allowance=ROUNDING)
-        yield of_levels(f"{name}-n{keys}", what, float, leading, settings=where)
-    least, last = derived.end.subs(factor, FACTOR), LEVELS[-1]
-    longer, shorter, same = (least.subs(g, LEAD * Rational(part, 20)) for part in (21, 19, 20))
+        yield check(f"least-n{keys}", derived, at, tolerance=tight)
+        yield check(f"most-n{keys}", derived["most"], at, tolerance=tight, sharper=0.99 * first)
+    row = Computed.sharing(what="weight of a score of 3, all others being -2", code=float, allowance=ROUNDING)
+    for keys in LEVELS:
+        for name, end, by in (("scalable", LEAST, float(FACTOR * log(keys))), ("plain", PLAIN, 1.0)):
+            leading, where = (weights(1, keys, LEAD * by)[0],), {"n": keys, "factor on scores": f"{by:.4g}"}
+            yield row(f"{name}-n{keys}", arguments=leading, equals=end.subs({**put, n: keys}), settings=where)
+    longer, shorter, same = (LEAST.subs({**put, g: LEAD * Rational(part, 20)}) for part in (21, 19, 20))
     yield Wrong("longer-lead", of="least-n10", at_least=longer, says="the bound of a longer lead holds")
     says = "a lead smaller by a twentieth does as well"
-    yield Wrong("smaller-factor", of=f"scalable-n{last}", equals=shorter.subs(n, last), says=says)
+    yield Wrong("smaller-factor", of="scalable-n10000", equals=shorter.subs(n, 10_000), says=says)
     says = "without the factor the leading key keeps the same weight"
-    yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=same.subs(n, last), says=says)
+    yield Wrong("no-factor-needed", of="plain-n10000", equals=same.subs(n, 10_000), says=says)
     yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
     plot = Plot.sharing(at=put, span=(10, 10_000), y="mean weight of the leading key")
-    curves, bounds = {"drawn": (mean_of_leader, (10, 1000))}, {"bound: {main:end}": derived.end}
+    curves, bounds = {"drawn": (mean_of_leader, (10, 1000))}, {"bound: {main:end}": LEAST}
     yield plot("leader", "value-n*", n, curves=curves, bounds=bounds, wrong={"without the factor": PLAIN})
 
 
@@ -90,6 +85,6 @@ CLAIM = Claim(
     "fades, only more slowly. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
     "used here, the factor is below one and makes attention flatter than plain softmax.",
     headline="scalable-n10000",
-    symbols={"s": factor, "g": g, "R": R, "lead": factor * g, "eps": eps} | {"crossing": exp(1 / factor)},
+    symbols={"s": factor, "lead": factor * g, "eps": eps, "crossing": exp(1 / factor)},
     references=cite("nakanishi2025"),
 )

@@ -7,12 +7,10 @@ from verify.spec import Symbol, Wrong, algebra, cite, e, exp, j, limit, oo, over
 from verify.spec.arrays import Array, Sees, attention, attention_in_loops, in_single_precision
 from verify.spec.arrays import largest_difference, over_queries, probabilities, softmax, stream
 
-QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
-SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
+QUERIES, KEYS, WIDTH, HEAD, SCALE = 5, 7, 3, 16, 1 / 4
 c, t, x, seen, hidden = symbols("c t x Z H", positive=True)
 WEIGHT = Named(Symbol("P_{aj}"), Softmax(c * score, j))
-RNG = stream(0, "attention-definition", "arrays", 0)
-# Fixed queries, keys and values.
+RNG = stream(0, "attention-definition", "arrays", 0)  # of fixed queries, keys and values
 Q, K, V = (NORMAL.draw(RNG, shape) for shape in ((QUERIES, HEAD), (KEYS, HEAD), (KEYS, WIDTH)))
 BLOCKED, NO_PADDING = np.full((QUERIES, KEYS), -np.inf), np.arange(KEYS) < KEYS - 2
 # Masks by name: as an array that is added to the scores, and in words of single indices for the loops.
@@ -64,11 +62,10 @@ def distance(part: str, mask: str, weights: Array, output: Array) -> float:
 def experiment() -> Items:
     for mask, (added, _) in MASKS.items():
         weights, output = probabilities(Q, K, SCALE, added), attention(Q, K, V, SCALE, added)
-        settings = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
-        of_mask = Computed.sharing(code=distance, equals=0, settings=settings)
+        at = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
         for part in PARTS if mask != "none" else ("loops", "rows"):
-            given, near = (part, mask, weights, output), Allowance(0) if part == "masked" else ROUNDING
-            yield of_mask(f"{part}-{mask}", PARTS[part], arguments=given, allowance=near)
+            given, near = (part, mask, weights, output), Allowance(0 if part == "masked" else 1e-13)
+            yield Computed(f"{part}-{mask}", PARTS[part], distance, given, 0, settings=at, allowance=near)
     scores = SCALE * Q @ K.T
     for name, part, mask, weights in (
         ("softmax-over-queries", "loops", "none", over_queries(scores)),

@@ -1,30 +1,18 @@
 """Shapes: from three tokens to a three by three score matrix."""
 
-from itertools import product
-from typing import Any
-
 import numpy as np
 from sympy import MatrixSymbol
 
 from verify.spec import NORMAL, Chain, Chains, Claim, Computed, Derivation, Expr, Items, Named, Symbol, Wrong
-from verify.spec import algebra, d, d_v, fact
+from verify.spec import algebra, d, d_v, fact, latex
 from verify.spec.arrays import Array, attention, probabilities, stream
 
 TOKENS, WIDTH, HEAD, SIDES = 3, 512, 64, ("rows", "columns")
 
 
-class Extent(Named):
-    """How many rows (0) or columns (1) a matrix has: a product those of its first, and of its last factor."""
-
-    nargs = 2
-
-    @property
-    def definition(self) -> Any:
-        """What it stands for."""
-        return self.args[0].shape[int(self.args[1])]
-
-    def _latex(self, printer: Any) -> str:
-        return rf"\operatorname{{{SIDES[int(self.args[1])]}}}\left({printer.doprint(self.args[0])}\right)"
+def extent(matrix: Expr, side: int) -> Expr:
+    """Return how many rows (0) or columns (1) a matrix has: a product those of its first, and last factor."""
+    return Named(Symbol(rf"\operatorname{{{SIDES[side]}}}\left({latex(matrix)}\right)"), matrix.shape[side])
 
 
 T, D = (Symbol(name, integer=True, positive=True) for name in "TD")
@@ -41,14 +29,14 @@ SHAPED_LIKE = {**dict.fromkeys(ARRAYS[:2], "queries"), **dict.fromkeys(ARRAYS[3:
 def derive() -> Chains:
     rows, columns = "the rows of a product are those of its first factor", "its columns those of its last"
     inner, turned = "inner sizes agree: a score adds a product for each", "rows and columns change places"
-    output = Chain(Extent(OUTPUT, 1), title="Columns of output")
-    yield output.then(Extent(VALUES, 1), columns, algebra).then(d_v, columns, algebra)
+    output = Chain(extent(OUTPUT, 1), title="Columns of output")
+    yield output.then(extent(VALUES, 1), columns, algebra).then(d_v, columns, algebra)
     for name, start, first, why, end, because in (
-        ("rows-of-output", Extent(OUTPUT, 0), Extent(P, 0), rows, T, "each token has weights"),
-        ("rows-of-queries", Extent(QUERIES, 0), Extent(X, 0), rows, T, "one for each token"),
-        ("columns-of-queries", Extent(QUERIES, 1), Extent(KEYS.T, 0), inner, d, turned),
-        ("rows-of-scores", Extent(SCORES, 0), Extent(QUERIES, 0), rows, T, rows),
-        ("columns-of-scores", Extent(SCORES, 1), Extent(KEYS.T, 1), columns, T, turned),
+        ("rows-of-output", extent(OUTPUT, 0), extent(P, 0), rows, T, "each token has weights"),
+        ("rows-of-queries", extent(QUERIES, 0), extent(X, 0), rows, T, "one for each token"),
+        ("columns-of-queries", extent(QUERIES, 1), extent(KEYS.T, 0), inner, d, turned),
+        ("rows-of-scores", extent(SCORES, 0), extent(QUERIES, 0), rows, T, rows),
+        ("columns-of-scores", extent(SCORES, 1), extent(KEYS.T, 1), columns, T, turned),
     ):
         chain = Chain(start, name=name, title=name.replace("-", " ").capitalize())
         yield chain.then(first, why, algebra).then(end, because, algebra)
@@ -70,9 +58,10 @@ def experiment(derived: Derivation) -> Items:
         return end.subs({T: TOKENS, D: WIDTH, d: head, d_v: head})
 
     computed, at = arrays(), {"tokens": TOKENS, "width": WIDTH, "d_k": HEAD}
-    for array, side in product(ARRAYS, SIDES):
-        given, end = (computed[array], SIDES.index(side)), number(side, array)
-        yield Computed(f"{array}-{side}", f"{side} of the {array}", np.size, given, equals=end, settings=at)
+    for array in ARRAYS:
+        for axis, side in enumerate(SIDES):
+            given, end = (computed[array], axis), number(side, array)
+            yield Computed(f"{array}-{side}", f"{side} of the {array}", np.size, given, end, settings=at)
     given, whole = (arrays(WIDTH)["keys"], 1), number("columns", "keys", WIDTH)
     name, what, single_head = "one-head-key-columns", "columns of the keys", at | {"d_k": WIDTH}
     yield Computed(name, what, np.size, given, equals=whole, settings=single_head)
