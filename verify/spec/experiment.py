@@ -71,7 +71,7 @@ class Plan:
             # Bent points, which a lack of fit must notice, are quantities of the same cells.
             for check in members_of(item, items) if isinstance(item, Fit) and not item.only else ():
                 name, quantity = f"bent-{check.id}", (1 + sympify(check.at[item.over]) ** 2) * check.quantity
-                alike = {"laws": check.laws, "tolerance": check.tolerance, "shape": check.shape}
+                alike = dict[str, Any](laws=check.laws, tolerance=check.tolerance, shape=check.shape)
                 self.compared[name] = Compared(name, quantity, check.at, equals=check.predicted, **alike)
         self.measured = {name: measurable(given) for name, given in self.compared.items()}
         together: dict[Setting, dict[str, Expr]] = {}
