@@ -68,11 +68,13 @@ class Plan:
         for item in items:
             if isinstance(item, Check | Wrong) and item.quantity is not None:
                 self.compared[item.id] = item
-            # Bent points, which a lack of fit must notice, are quantities of the same cells.
-            for check in members_of(item, items) if isinstance(item, Fit) and not item.only else ():
-                name, quantity = f"bent-{check.id}", (1 + sympify(check.at[item.over]) ** 2) * check.quantity
-                alike = dict[str, Any](laws=check.laws, tolerance=check.tolerance, shape=check.shape)
-                self.compared[name] = Compared(name, quantity, check.at, equals=check.predicted, **alike)
+            elif isinstance(item, Fit) and not item.only:
+                # Bent points, which its lack of fit must notice, are quantities of the same cells.
+                for check in members_of(item, items):
+                    name, x = f"bent-{check.id}", sympify(check.at[item.over])
+                    given = (1 + x**2) * check.quantity, check.at
+                    alike = dict[str, Any](laws=check.laws, tolerance=check.tolerance, shape=check.shape)
+                    self.compared[name] = Compared(name, *given, equals=check.predicted, **alike)
         self.measured = {name: measurable(given) for name, given in self.compared.items()}
         together: dict[Setting, dict[str, Expr]] = {}
         for name, (quantity, setting) in self.measured.items():
