@@ -234,18 +234,14 @@ def _mask(run: LayerRun) -> dict[str, Any]:
 def _scale(run: LayerRun, head: int) -> dict[str, Any]:
     """Judge the factor that calls were given, and the scale that a head's output implies."""
     applied, meant = max(run.given, key=lambda pair: abs(pair[0] / pair[1] - 1), default=(1.0, 1.0))
-    base, origin, compared, bad = (
-        applied / meant,
-        run.intended.origin,
-        run.sums.compared[head],
-        run.sums.bad[head],
-    )
-    step, half, error, beside, *_ = (float(array[head]) for array in run.sums.shared)
+    base, origin, sums = applied / meant, run.intended.origin, run.sums
+    step, half, error, beside, *_ = (float(array[head]) for array in sums.shared)
+    # Over the intended scale: that of the formula, and where the rows lead from there.
     ratio = base * float(run.ratio[head])
     value, room = ratio * (1 + step), abs(ratio) * half
     judged: dict[str, Any] = {"estimate": base if run.given else None, "badness": abs(base - 1)}
     # An interval that holds the intended scale, and 0 or twice as much beside, tells nothing.
-    is_known = room < max(1.0, abs(value - 1)) and 2 * bad <= compared
+    is_known = room < max(1.0, abs(value - 1)) and 2 * sums.bad[head] <= sums.compared[head]
     if is_known:
         judged |= {"estimate": value, "badness": abs(value - 1), "level": LEVEL}
         judged["interval"] = value - room, value + room
@@ -259,9 +255,10 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:
         reason = f"cannot tell whether queries were scaled before the call; give --intended{where}"
         return judged | {"judgement": Judgement.UNDECIDED, "reason": reason}
     if is_far or (is_off and abs(base - 1) > _BFLOAT16):
+        # The factor that was given is known exactly, and names the mistake where it is off by itself.
         intended = run.intended_scale(run.keys)
         scale, wanted = (applied, meant) if is_off else (value * intended, intended)
-        uncertainty = 0.0 if is_off else max(room, run.sums.unit * abs(value)) * abs(intended)
+        uncertainty = 0.0 if is_off else max(room, sums.unit * abs(value)) * abs(intended)
         cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
         if origin == "default" and uncertainty < abs(scale):
             fix += f"; if this is meant, say so with --intended {in_known_digits(scale, uncertainty)}"
@@ -310,6 +307,7 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
         return judged | {"judgement": Judgement.REPORTED, "band": None, "reason": reason}
     if not (bad or factor or hidden):
         return judged
+    # Coarser arithmetic explains nothing that an exact mistake does, and is no mistake.
     if causes and not exact:
         reason = f"{causes[0].does}: the output agrees to that only, and is stored more finely"
         return judged | {"judgement": Judgement.WARNED, "reason": reason}

@@ -165,6 +165,7 @@ def _of_hidden_keys(formula: Formula) -> Mistakes:
     for size in (1, 2, 5, 8, 10, 15, 20, 50, 100, 1000, 10_000) if hidden is not None else ():
         does = f"the mask is weak: it adds {-size} to the scores of hidden keys"
         yield _HIDE, does, {"hidden": None, "bias": partial(weak, size=size)}
+    # The last query is that of the last key, whatever stands in a cache before it.
     kind, _, width = ("", "", "") if hidden is None else described(formula).partition("=")
     if kind == "window":
         ahead = np.arange(keys) - np.arange(queries)[:, None] + queries - keys

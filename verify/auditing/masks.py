@@ -97,7 +97,7 @@ def wrong_mask(formula: Formula, meant: Meant | None, places: Any) -> WrongMask 
     is_causal = formula.call.causal or (meant is not None and meant.kind != "none")
     written = formula.key if formula.value is None else formula.value
     text, rows = "", 0
-    # Of what all sequences or heads share, only the first is compared.
+    # Of what all sequences or heads share, only the first is compared; values of a cache are each sequence's.
     for sequence, head in np.ndindex(sequences if queries < keys else shown.shape[0], shown.shape[1]):
         seen = shown[sequence % shown.shape[0], head]
         used: Any = seen.any(axis=0)
@@ -134,6 +134,7 @@ def described(formula: Formula) -> str:
     queries, keys = shown.shape
     if shown.all():
         return "none"
+    # Padding is no part of a mask's name: keys that no row sees, and rows of the same tokens.
     used = shown.any(axis=0) & (np.ones(keys, bool) if queries != keys else shown.any(axis=1))
     # The name of a window or chunk has its width, which is that of the row that sees most.
     counts = shown.sum(axis=1)

@@ -144,6 +144,7 @@ def named_scales(widths: Widths, intended: float) -> list[NamedScale]:
         (f"minus {meant}", -intended, "the sign is reversed"),
     ]
     if intended > 0 and not _same(intended, default):
+        # Such as mscale² of YaRN in DeepSeek's attention, which was forgotten, inverted, and not squared.
         inverted, root = default**2 / intended, math.sqrt(default * intended)
         twice = "1/√d_k is applied as well as the intended scale"
         table += [
@@ -176,6 +177,7 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
 
     A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
+    # What to do instead is said as the field writes it: a root that is a whole number, where there is one.
     square, room = 1 / intended / intended, max(uncertainty, ROUNDING * abs(scale))
     fix = f"multiply by {intended:.6g}"
     if _same(intended, 1):
