@@ -40,9 +40,9 @@ class Domain:
 
     ``put`` are values of symbols and components that conditions say, ``given`` the other conditions on
     symbols, ``of_components`` those on components; ``sizes`` count terms of sums, or components, keys and
-    queries; ``symbols`` are the others that need a value; ``ranges`` are the free indices by the size of
-    their range, None for those of no family; ``rows`` are the sizes of rows that weights are of. In ``sides``
-    is put in what a condition says of a mean or an integral.
+    queries; ``symbols`` are the others that need a value; ``places`` are those of free indices, and ``least``
+    how many of them a size has; ``rows`` are the sizes of rows that weights are of. In ``sides`` is
+    put in what a condition says of a mean or an integral.
     """
 
     def __init__(
@@ -77,9 +77,15 @@ class Domain:
             ends = {side for both in compared for side in both if side.is_number and side.is_finite}
             has_sign = symbol.is_nonnegative or symbol.is_nonpositive
             self.ends[symbol] = sorted(ends | ({sympify(0)} if has_sign else set()))
-        self.ranges: dict[Any, list[Index]] = {}
-        for index, size in ranges_of(*self.sides):
-            self.ranges.setdefault(size, []).append(index)
+        # Free indices are different places of their range, which has to have as many.
+        self.places, self.least = dict[Any, Any](), dict[Any, int]()
+        ranges = ranges_of(*self.sides)
+        for index, size in ranges:
+            within = [x for x, other in ranges if other == size]
+            if size is not None:
+                self.least[size] = len(within)
+            taken = {self.put.get(x, self.places.get(x)) for x in within}
+            self.places[index] = next(place for place in itertools.count(1) if place not in taken)
         # Of leading terms, means, strict bounds and equivalences no extreme values are tried.
         is_plain = relation in {"=", "≤", "≥"} and not isinstance(sides[0], Relational)
         self.corners = {symbol: self._corners(symbol, relation, is_plain) for symbol in self.symbols}
@@ -97,9 +103,7 @@ class Domain:
         if math.prod(map(len, corners)) <= most:
             plans = list(itertools.product(*corners))
         else:
-            diagonal = [tuple(values[place % len(values)] for values in corners) for place in range(3)]
-            others = [tuple(map(self.random.choice, corners)) for _ in range(most)]
-            plans = list(dict.fromkeys([*diagonal, *others]))[:most]
+            plans = [tuple(map(self.random.choice, corners)) for _ in range(most)]
         for turn in range(wanted):
             if turn < min(most, len(plans) * len(sizes)):
                 plan = plans[turn % len(plans)]
@@ -165,13 +169,9 @@ class Domain:
     def allows(self, values: dict[Any, Any]) -> bool:
         """Return whether all conditions hold; free indices are put in, which are different places."""
         try:
-            for size, indices in self.ranges.items():
-                free = [index for index in indices if index not in self.put]
-                taken = {self.put[index] for index in indices if index in self.put}
-                places = [place for place in range(1, len(indices) + 1) if place not in taken]
-                if size is not None and Point(values).whole(size) < len({*places[: len(free)], *taken}):
-                    return False
-                values.update(dict(zip(free, places, strict=False)))
+            if any(Point(values).whole(size) < least for size, least in self.least.items()):
+                return False
+            values.update(self.places)
             for name, x in self.put.items():
                 with mp.workdps(MOST_DIGITS):
                     values[name] = x if x.is_Rational else evaluated(x, Point(values))
