@@ -187,23 +187,11 @@ def symbols_of(parts: Iterable[Any]) -> list[Any]:
 
 @lru_cache(maxsize=2**14)
 def _may_be(symbol: Any, value: Any, conditions: tuple[Any, ...]) -> bool:
-    # Of the assumptions only those that were written, and of a rational number what is seen at once: SymPy
-    # takes long to deduce all that follows.
-    for fact, x in symbol._assumptions_orig.items():
-        is_seen = value.is_Rational and fact in _OF_RATIONALS
-        if (_OF_RATIONALS[fact](value) if is_seen else getattr(value, f"is_{fact}")) not in {x, None}:
-            return False
+    # Of the assumptions only those that were written: SymPy takes long to deduce all that follows.
+    if any(getattr(value, f"is_{fact}") not in {x, None} for fact, x in symbol._assumptions_orig.items()):
+        return False
     alone = conditions if value.is_real else ()
     return all(x.xreplace({symbol: value}) != False for x in alone)  # noqa: E712  # SymPy's
-
-
-_OF_RATIONALS: dict[str, Callable[[Any], bool]] = {
-    "positive": lambda x: x.p > 0,
-    "nonnegative": lambda x: x.p >= 0,
-    "negative": lambda x: x.p < 0,
-    "nonzero": lambda x: x.p != 0,
-    "integer": lambda x: x.q == 1,
-}
 
 
 # ---- laws ------------------------------------------------------------------------------------------------
