@@ -103,7 +103,9 @@ class Domain:
         if math.prod(map(len, corners)) <= most:
             plans = list(itertools.product(*corners))
         else:
-            plans = [tuple(map(self.random.choice, corners)) for _ in range(most)]
+            diagonal = [tuple(values[place % len(values)] for values in corners) for place in range(3)]
+            others = [tuple(map(self.random.choice, corners)) for _ in range(most)]
+            plans = list(dict.fromkeys([*diagonal, *others]))[:most]
         for turn in range(wanted):
             if turn < min(most, len(plans) * len(sizes)):
                 plan = plans[turn % len(plans)]
