@@ -77,3 +77,5 @@ def test_of_a_claim_of_ones_own_no_times_are_known(tool: Tool, claim_file: Calla
     ended = tool("plan", "sqrt-scaling", "--claims", claim_file(), "--profile", "quick")
     assert ended.status == 0
     assert "Of doubled-keys no times are known" in " ".join(ended.out.split())
+    alone = tool("plan", "doubled-keys", "--claims", claim_file())
+    assert alone.out.startswith("Of doubled-keys no times are known")

@@ -553,7 +553,9 @@ class Answer:
         """Return the answer for a terminal, in lines of a ``width``."""
         asked, claim = self.question, self.evidence
         folded = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
-        blocks = [folded(f"{plain(asked.quantity)} for {asked.components}")]
+        # A kurtosis, say, is long in means: as it was asked, it is known again.
+        ways = [f"{quantity} for {asked.components}" for quantity in (plain(asked.quantity), asked.text)]
+        blocks = [folded(min(ways, key=lambda words: len(words) // width))]
         blocks.append("\n".join(folded(unformatted(sentence)) for sentence in asked.sentences(plain)))
         blocks += derivation_text(asked.derivation, width)
         if asked.derivation.problem:

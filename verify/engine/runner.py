@@ -173,6 +173,6 @@ def plan(claims: Collection[str], settings: Settings, workers: int = 1) -> str:
         f"and a family-wise error rate of {settings.false_alarm:g}, with an empty cache and without pages. "
         "The times are those of the reference run, on its machine."
     )
-    if unknown := [name for name in claims if name not in run.spent_s]:
-        says += f" Of {', '.join(unknown)} no times are known: try `run --profile quick`."
-    return says
+    unknown = [name for name in claims if name not in run.spent_s]
+    beside = f"Of {', '.join(unknown)} no times are known: try `run --profile quick`." if unknown else ""
+    return f"{says} {beside}".strip() if spent else beside
