@@ -212,9 +212,9 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
 
 def in_known_digits(scale: float, uncertainty: float) -> str:
     """Return a scale as given, or an estimate in so few digits that heads that are alike read alike."""
-    if uncertainty == 0:
-        return f"{scale:.7g}"
-    return f"{scale:.4g}" if uncertainty < _PRECISE * abs(scale) else f"{scale:.3g}"
+    steps = {1e-7: 7, 1e-5: 6, _PRECISE: 4}
+    digits = next((count for share, count in steps.items() if uncertainty <= share * abs(scale)), 3)
+    return f"{scale:.{digits}g}"
 
 
 def _how_far_off(factor: float) -> str:
