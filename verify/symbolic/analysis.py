@@ -324,12 +324,10 @@ def _points(symbols: Any, given: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
     for _ in range(100 * CONDITION_POINTS):
         point = {}
         for symbol in sorted(symbols, key=str):
-            size = draw.randint(1, 9) if symbol.is_integer else Rational(draw.randint(20, 300), 100)
-            point[symbol] = (
-                size if symbol.is_nonnegative or symbol.is_positive else size * draw.choice((-1, 1))
-            )
-        if all(relation.xreplace({s: S(v) for s, v in point.items()}) == True for relation in given):  # noqa: E712
-            yield {symbol: S(value) for symbol, value in point.items()}
+            size = S(draw.randint(1, 9)) if symbol.is_integer else Rational(draw.randint(20, 300), 100)
+            point[symbol] = size if symbol.is_nonnegative else size * draw.choice((-1, 1))
+        if all(relation.xreplace(point) == True for relation in given):  # noqa: E712 - SymPy's
+            yield point
 
 
 def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None:
