@@ -86,11 +86,13 @@ def _value(x: Any, laws: tuple[tuple[Family, Law], ...], partly: bool) -> Any:
         if partly:
             inside, given = _given(inside, dict(laws))
         mean = _mean(inside, laws, given)
+        # Families are independent: the mean over the given ones is taken last.
         return E(mean) if given else mean
     if not x.has(E, Var, Cov, Quantile):
         return x
     if not isinstance(x, Sum):
         return x.func(*(_value(part, laws, partly) for part in x.args))
+    # A sum of means, such as Σ E q_j² or Σ (E q_j)².
     summand, index, low, high = _outermost(x)
     free = free_indices(summand)
     entries = ((part.base, part.indices) for part in _opened(summand).atoms(Indexed))
@@ -260,17 +262,19 @@ def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -
         products[powers] = products.get(powers, 0) + ways
     total = polynomials.zero
     for powers, ways in products.items():
-        moments = [ways]
-        for base, power in powers:
-            law = laws[bases[base]]
-            if power >= len(law.raw):
-                raise MomentMissing(f"moment {power} of components with {law.words} is not given; assume it")
-            value = sympify(law.raw[power])
-            if value.is_finite is False or value is S.NaN:
-                raise MomentMissing(f"{law.words}: there is no moment of order {power}")
-            moments.append(inside.get(value, value))
-        total += math.prod(map(polynomials, moments)) if all(moments) else 0
+        moments = [_moment(laws[bases[base]], power) for base, power in powers]
+        factors = [ways, *(inside.get(moment, moment) for moment in moments)]
+        total += math.prod(map(polynomials, factors)) if all(factors) else 0
     return total.as_expr(*values)
+
+
+def _moment(law: Law, order: int) -> Any:
+    if order >= len(law.raw):
+        raise MomentMissing(f"moment {order} of components with {law.words} is not given; assume it")
+    value = sympify(law.raw[order])
+    if value.is_finite is False or value is S.NaN:
+        raise MomentMissing(f"{law.words}: there is no moment of order {order}")
+    return value
 
 
 def _numbered(entries: Any, first: int) -> Any:
