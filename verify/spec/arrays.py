@@ -4,7 +4,7 @@ The second sources are derivatives by complex steps, attention in plain loops, a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,8 +149,6 @@ class Rounded(Function):  # type: ignore[misc]  # SymPy has no types
 
 Sees = Callable[[int, int], bool]  # whether a query, by its number, may see a key
 
-SIZES = (3, 4, 5, 2)  # of the fixed matrices: queries, keys, and the dimensions of queries and of values
-
 
 def fixed_normals(*shape: int) -> Array:
     """Return standard normal numbers in an array of this shape, the same each time."""
@@ -175,14 +173,6 @@ def attention_in_loops(
     return output
 
 
-def fixed_matrices() -> tuple[Array, Array, Array, Array]:
-    """Return fixed matrices of normal entries: queries, keys, values and the gradient at the output."""
-    queries, keys, dimension, values = SIZES
-    normal = np.random.default_rng(1).normal
-    of_queries, of_keys = normal(size=(queries, dimension)), normal(size=(keys, dimension))
-    return of_queries, of_keys, normal(size=(keys, values)), normal(size=(queries, values))
-
-
 _STEP = 1e-30  # so small that the error, of the order of its square, is nothing; and no difference is taken
 
 
@@ -205,17 +195,15 @@ def complex_step(function: Callable[[Any], Any], at: Array) -> Array:
 
 def gradients_of_loops(
     queries: Array, keys: Array, values: Array, upstream: Array, scale: float
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, ...]:
     """Return dQ, dK and dV of the loss ΣG·output of the loops, by complex steps, without any formula."""
+    given: dict[str, Any] = {"queries": queries, "keys": keys, "values": values}
 
-    def slopes(at: Array, output: Callable[[Any], Any]) -> Array:
-        return complex_step(lambda steps: np.array([np.sum(upstream * output(moved)) for moved in steps]), at)
+    def losses(name: str, steps: Array) -> Array:
+        outputs = (attention_in_loops(**{**given, name: step}, scale=scale) for step in steps)
+        return np.array([np.sum(upstream * output) for output in outputs])
 
-    return (
-        slopes(queries, lambda moved: attention_in_loops(moved, keys, values, scale)),
-        slopes(keys, lambda moved: attention_in_loops(queries, moved, values, scale)),
-        slopes(values, lambda moved: attention_in_loops(queries, keys, moved, scale)),
-    )
+    return tuple(complex_step(partial(losses, name), part) for name, part in given.items())
 
 
 def over_queries(scores: Array) -> Array:
@@ -236,12 +224,9 @@ def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
     Source: R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359.
     """
 
-    def rows(scores: Array) -> Array:
-        return -np.sort(-softmax(scores), axis=-1)
-
     def negative(scores: Array) -> Array:
-        weights = rows(scores.T)
-        return -over(weights) / under(weights)
+        rows = -np.sort(-softmax(scores.T), axis=-1)
+        return -over(rows) / under(rows)
 
     # A fixed seed and number of generations: the same row each time, on every machine.
     search = scipy.optimize.differential_evolution(
@@ -255,8 +240,7 @@ def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
         vectorized=True,
         updating="deferred",
     )
-    row = rows(search.x)[None]
-    return float((over(row) / under(row))[0])
+    return -float(negative(search.x[:, None])[0])
 
 
 def spectral_norms(weights: Array) -> Array:

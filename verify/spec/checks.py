@@ -23,9 +23,6 @@ from verify.symbolic.vocabulary import Family
 
 At = Mapping[Symbol, Any]  # values of symbols: sizes such as ``d``, and others such as ``sigma``
 
-AsDrawn = Callable[[float, float], float]
-"""Turns a place and a value there into the value that a figure shows."""
-
 ROUNDING = Allowance(1e-12)  # the rounding error that array code of numbers near 1 may have
 
 
@@ -224,7 +221,7 @@ class Plot(Sharing):
     bounds: Mapping[str, Any] = field(default_factory=dict, hash=False)
     at: At = field(default_factory=dict, hash=False)
     span: tuple[float, float] | None = None
-    as_drawn: AsDrawn = lambda _, value: value
+    as_drawn: Callable[[float, float], float] = lambda _, value: value
     x: str = ""
     y: str = ""
     linear: Literal["", "x", "y", "xy"] = ""

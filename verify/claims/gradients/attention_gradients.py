@@ -6,11 +6,14 @@ from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim
 from verify.spec import Derivative, Dot, E, Expr, Family, Items, Named, Rational, S, Softmax, Sum, Symbol
 from verify.spec import Threshold, Within, Wrong, a, algebra, assume, at_most, cite, d, d_v, derivative, e, i
 from verify.spec import j, k, l, m, moments, n, over_keys, q, s, score, squares, symbols, u, v
-from verify.spec.arrays import SIZES, Array, attention_in_loops, complex_step, entries, fixed_matrices
-from verify.spec.arrays import gradients, gradients_of_loops, in_single_precision, largest_difference
-from verify.spec.arrays import over_queries, probabilities, softmax
+from verify.spec.arrays import Array, attention_in_loops, complex_step, entries, gradients
+from verify.spec.arrays import gradients_of_loops, in_single_precision, largest_difference, over_queries
+from verify.spec.arrays import probabilities, softmax
 
-SCALE = 0.6
+SIZES, SCALE = {"queries": 3, "keys": 4, "d_k": 5, "d_v": 2}, 0.6
+# Fixed queries, keys, values and gradients at the output.
+NUMBERS = np.random.default_rng(1)
+MATRICES = tuple(NUMBERS.normal(size=shape) for shape in ((3, 5), (4, 5), (4, 2), (3, 2)))
 # Arrays that the loss is differentiated by, as the array code and as the claim call them; and their indices.
 NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "keys": "K"}
 PLACES = dict(zip(NAMES, ((j, e), (a, j), (a, j), (a, i), (j, i)), strict=True))
@@ -72,7 +75,7 @@ def derive() -> Chains:
 
 def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:
     """Return fixed arrays by their names, and the loss's derivatives by complex steps of plain loops."""
-    queries, keys, values, upstream = fixed_matrices()
+    queries, keys, values, upstream = MATRICES
     scores, units = SCALE * queries @ keys.T, np.eye(len(keys))
     weights = attention_in_loops(queries, keys, units, SCALE)
     stepped = gradients_of_loops(queries, keys, values, upstream, SCALE)
@@ -87,11 +90,11 @@ def experiment(derived: Derivation) -> Items:
     given, stepped = of_loops()
     ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
     formulas = {name: entries(ends[name], place, given, {c: SCALE}) for name, place in PLACES.items()}
-    queries, keys, values, upstream = fixed_matrices()
+    queries, keys, values, upstream = MATRICES
     weights = probabilities(queries, keys, SCALE)
     coded = gradients(queries, keys, values, weights, upstream, SCALE)._asdict()
-    sizes = dict(zip(("queries", "keys", "d_k", "d_v"), SIZES, strict=True)) | {"scale": SCALE}
-    exactly = Computed.sharing(code=largest_difference, equals=0, settings=sizes, allowance=ROUNDING)
+    at = SIZES | {"scale": SCALE}
+    exactly = Computed.sharing(code=largest_difference, equals=0, settings=at, allowance=ROUNDING)
     sources = {"derived": ("the derived formula", formulas), "code": ("the array code", coded)}
     for name, letter in NAMES.items():
         for by, (words, entry_of) in sources.items():
