@@ -156,6 +156,14 @@ def test_a_line_has_five() -> None:
     assert values == {"slope": 1, "intercept": 0, "curvature": 0, "exponent": 1, "lack-of-fit": 0}
 
 
+def test_a_fit_may_come_before_its_points() -> None:
+    """What it goes through is the same, and so are its coefficients."""
+    fit, points = Fit("variance-d*", over=d, law=d), variances(1, 8, 64)
+    first, last = made(fit, *points), made(*points, fit)
+    assert first.checks[:5] == last.checks[3:]
+    assert first.controls == last.controls
+
+
 def test_a_constant_has_a_level_and_a_power_an_exponent() -> None:
     """What is no line is bent as a power; a slope's tolerance is of the level over the largest place."""
     level = [Check(f"l{size}", Var(score / sqrt(d)), {d: size}, equals=1) for size in (4, 16, 64)]

@@ -37,16 +37,18 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
         ClaimError: an id, pattern, law or prediction does not fit.
     """
     plan, controlled = Plan(items, derivation, run), list[FittedCoefficient]()
+    # Points before fits, whichever an author yields first.
+    points = {item.id: plan.quantity(item) for item in items if isinstance(item, Check)}
     for item in items:
         if isinstance(item, Check):
-            plan.checks[item.id] = plan.quantity(item)
+            plan.checks[item.id] = points[item.id]
         elif isinstance(item, Computed):
             given = Compared(item.id, equals=item.equals, at_most=item.at_most, at_least=item.at_least)
             what = item.what if isinstance(item.what, str) else f"${latex(item.what)}$"
             compared = tuple(item.settings.items()), predicted(given), float(item.code(*item.arguments))
             plan.checks[item.id] = Exact(item.id, what, *compared, item.allowance, given.relation, item.code)
         elif isinstance(item, Fit):
-            fits = coefficients(item, members_of(item, items), plan.checks)
+            fits = coefficients(item, members_of(item, items), points)
             plan.checks |= {fit.id: fit for fit in fits}
             controlled += fits if item.control else []
     controls = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
@@ -249,11 +251,11 @@ def _wanted(item: Fit) -> dict[str, Any]:
 
 
 def coefficients(
-    item: Fit, members: list[Check], checks: Mapping[str, Comparison]
+    item: Fit, members: list[Check], quantities: Mapping[str, Quantity]
 ) -> list[FittedCoefficient]:
     """Return the comparisons of a fit's coefficients and of its lack of fit."""
     # Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
-    points = tuple(point for member in members if isinstance(point := checks[member.id], Quantity))
+    points = tuple(quantities[member.id] for member in members)
     x = tuple(float(member.at[item.over]) for member in members)
     logarithmic = tuple(point.tolerance.factor**-2.0 for point in points)
     relative = tuple(w * p.prediction.value**-2.0 for w, p in zip(logarithmic, points, strict=True))
