@@ -14,8 +14,7 @@ from verify.claims.raw_scores.score_normal_limit import largest_gap
 from verify.claims.softmax import attention_concentration, attention_entropy, effective_keys
 from verify.montecarlo.experiment import Quantity, band, excess
 from verify.spec import Chain, Derivation, d, n, sigma
-from verify.spec.lemmas import ONCE, TWICE
-from verify.spec.score_law import below
+from verify.spec.lemmas import ONCE, TWICE, below
 
 LOSS, SPREAD, KEYS = (
     Derivation.of(claim.derive()) for claim in (attention_entropy, attention_concentration, effective_keys)

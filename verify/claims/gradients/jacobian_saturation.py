@@ -9,8 +9,7 @@ from verify.spec import Entropy, Expr, Gt, Index, Integral, Items, Largest, Limi
 from verify.spec import S, Softmax, Sum, Symbol, Threshold, Within, Wrong, a, algebra, at_least, at_most
 from verify.spec import between, cite, cited, d, earlier, exp, gamma, integral, integrated, j, l, log, n, oo
 from verify.spec import over_keys, pi, s, score, sigma, sqrt, squares
-from verify.spec.lemmas import SQUARED_LENGTH, of_queries
-from verify.spec.score_law import CHI_SQUARE, of_normals, w
+from verify.spec.lemmas import CHI_SQUARE, SQUARED_LENGTH, of_normals, of_queries, w
 
 exact = partial(integrated, within=1e-10)
 c, h, LENGTH = Symbol("c", positive=True), Index("h"), sqrt(SQUARED_LENGTH)

@@ -10,7 +10,7 @@ from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E,
 from verify.spec import Plot, Rational, Symbol, Threshold, Wrong, assume, d, erfc, fact, log, m, n, oo, score
 from verify.spec import sqrt
 from verify.spec.arrays import softmax
-from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
+from verify.spec.lemmas import CHI_SQUARE, SQUARES, below, of_normals, w
 
 OVERFLOW = log(65520)  # of the least number that IEEE 754 half precision rounds to infinity
 # The least bound that a sample of affordable size shows for a share of 0; and the bound by the law.

@@ -12,7 +12,7 @@ from verify.spec import CAUCHY, Chain, Chains, Check, Claim, Derivative, E, Indi
 from verify.spec import LargestGap, Law, Rational, S, Symbol, Threshold, Wrong, a, at_least, by_density, cite
 from verify.spec import d, derivative, earlier, integral, j, k, lambdify, log, of_probability, oo, pi, q
 from verify.spec import score, sqrt
-from verify.spec.score_law import below as below_of_normals
+from verify.spec.lemmas import below as below_of_normals
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 b, w, y = (Symbol(name, real=True) for name in "bwy")

@@ -10,7 +10,7 @@ from verify.spec import Derivative, E, Items, Named, Plot, Rational, Symbol, Wit
 from verify.spec import cited, d, earlier, exp, j, l, mean_beside_sink, n, over_keys, over_lengths, s, score
 from verify.spec import sqrt, symbols
 from verify.spec.arrays import Array, complex_step, entries, fixed_normals, largest_difference, softmax
-from verify.spec.score_law import t, transform
+from verify.spec.lemmas import t, transform
 
 # Dimension of the scores; numbers of keys and scores of the sink.
 D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))

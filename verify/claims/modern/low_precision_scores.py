@@ -8,7 +8,7 @@ from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivat
 from verify.spec import Min, Plot, Rational, S, Within, Wrong, algebra, assume, at_most, cite, d, exp, log
 from verify.spec import moments, score, sqrt, symbols, tanh
 from verify.spec.arrays import Rounded, fixed_normals, largest_difference, rounded, softmax
-from verify.spec.score_law import lengths
+from verify.spec.lemmas import lengths
 
 BITS = {"bfloat16": 8, "E4M3": 4}  # bits of the significand, with the leading bit
 # Two scores that bfloat16 does not tell apart: both become 64.5.

@@ -6,7 +6,7 @@ from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim
 from verify.spec import Gt, Integral, Items, Line, S, Sum, Symbol, Var, Wrong, a, at_most, by_density, cite, d
 from verify.spec import e, earlier, exp, gamma, i, integral, j, k, oo, pi, q, score, sqrt
 from verify.spec.arrays import fixed_normals
-from verify.spec.score_law import CHI_SQUARE, of_normals, w
+from verify.spec.lemmas import CHI_SQUARE, of_normals, w
 
 LENGTHS = Dot(q, a, q, a) * Dot(k, j, k, j)
 COSINE = score / sqrt(LENGTHS)  # the score of a query and a key over both lengths

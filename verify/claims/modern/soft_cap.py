@@ -8,7 +8,7 @@ from verify.spec import NORMAL_COMPONENTS, Abs, Chain, Chains, Check, Claim, Der
 from verify.spec import Integral, Items, Line, Plot, Rational, Symbol, Within, Wrong, at_most, cite, d
 from verify.spec import derivative, earlier, lambdify, leading, moments, numerically, score, sqrt, symbols
 from verify.spec import tanh
-from verify.spec.score_law import lengths
+from verify.spec.lemmas import lengths
 
 # Dimension of the scaled scores, and caps, the last about as large as those in use.
 D, CAPS = 16, (1, 2, 4, 32)

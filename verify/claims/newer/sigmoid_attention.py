@@ -4,7 +4,7 @@ from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Cl
 from verify.spec import Items, Law, Limit, Plot, Rational, S, Symbol, Within, Wrong, a, algebra, at_most
 from verify.spec import between, by_density, cite, cited, d, earlier, exp, fact, integral, j, moments, n, oo
 from verify.spec import over_keys, pi, s, score, sigma, sqrt, symbols
-from verify.spec.score_law import t, transform
+from verify.spec.lemmas import t, transform
 
 KEYS, NEAR = (4, 64, 1024), Within(0.5, fixed=True)
 x, c, r = symbols("x c r", positive=True)

@@ -9,7 +9,7 @@ import scipy
 
 from verify.spec import Chain, Check, Claim, Derivative, Items, LargestGap, Wrong, cite, d, derivative
 from verify.spec import earlier, lambdify, numerically, of_probability
-from verify.spec.score_law import BELOW, DENSITY, MIXTURE, SHARE, below, distribution, x, z
+from verify.spec.lemmas import BELOW, DENSITY, MIXTURE, SHARE, below, distribution, x, z
 
 # Points of comparison are about a part in GRID of the probability apart.
 DIMENSIONS, GRID = (1, 2, 4, 16, MOST := 64), 256

@@ -2,7 +2,7 @@
 
 from verify.spec import NORMAL_COMPONENTS, Abs, Chain, Check, Claim, Derivation, E, Integral, Items, Plot
 from verify.spec import Wrong, algebra, cite, d, earlier, gamma, integral, moments, oo, pi, score, sqrt
-from verify.spec.score_law import CHI_SQUARE, SQUARES, of_normals, w
+from verify.spec.lemmas import CHI_SQUARE, SQUARES, of_normals, w
 
 SIZE = E(Abs(score))
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))

@@ -8,7 +8,7 @@ from scipy import special
 from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator
 from verify.spec import Integral, Items, Plot, S, Symbol, Var, Within, Wrong, a, algebra, d, erf, exp, i, j, k
 from verify.spec import latex, moments, of_probability, oo, pi, q, score, simplify, sqrt
-from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
+from verify.spec.lemmas import CHI_SQUARE, SQUARES, below, of_normals, w
 
 NEAR, FAR = 1000, 2000  # dimensions in which the distance is computed from the exact law to tell its rate
 x = Symbol("x", positive=True)

@@ -11,7 +11,7 @@ from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Der
 from verify.spec import Integral, Items, LargestGap, Quantile, Rational, Symbol, Var, Within, Wrong, a, d
 from verify.spec import figures as draw, i, integral, j, k, lambdify, log, moments, mu_k, mu_q, of_probability
 from verify.spec import q, score, sigma_k, sigma_q
-from verify.spec.score_law import SHARE, below, distribution, x
+from verify.spec.lemmas import SHARE, below, distribution, x
 
 LEVEL = Rational(95, 100)
 POINT = Quantile(score, LEVEL) - E(score)  # the 95% point of scores, above their mean

@@ -7,7 +7,7 @@ from sympy import I, Subs
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, Derivative, E, Family
 from verify.spec import Fit, Items, Plot, Rational, Symbol, Var, Wrong, a, algebra, cite, d, derivative
 from verify.spec import earlier, exp, fact, i, j, k, m, moments, n, over_components, q, score, sqrt
-from verify.spec.score_law import transform
+from verify.spec.lemmas import transform
 
 product, x, y = q[a, i] * k[j, i], Family("x", m), Family("y", n)
 CORRELATION = Rational(1, 2)

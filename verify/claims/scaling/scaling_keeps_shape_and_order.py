@@ -7,7 +7,7 @@ from verify.spec import NORMAL, ROUNDING, Abs, Chain, Check, Claim, Computed, De
 from verify.spec import Integral, Items, Softmax, Symbol, Wrong, a, algebra, assume, d, erfc, j, l, log
 from verify.spec import of_probability, oo, q, s, score, sqrt
 from verify.spec.arrays import Array, softmax, stream
-from verify.spec.score_law import CHI_SQUARE, of_normals, w
+from verify.spec.lemmas import CHI_SQUARE, of_normals, w
 
 D, MOST = 64, 512
 FACTORS = (D**-0.5, D**-0.25, 1 / D, 0.3, 7.0)  # by 1/8 alone the arithmetic of the test would be exact

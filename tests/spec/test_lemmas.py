@@ -12,7 +12,7 @@ from verify.montecarlo.quantities import PAIRS, of_pairs
 from verify.spec import Check, Derivation, LargestGap, d, k, q
 from verify.spec.experiment import experiment_of
 from verify.spec.comparisons import value_of
-from verify.spec.score_law import BELOW, DENSITY, SHARE, below, distribution, x, z
+from verify.spec.lemmas import BELOW, DENSITY, SHARE, below, distribution, x, z
 
 POINTS = (-3.0, -0.5, 0.0, 1.0, 2.0)
 
