@@ -137,7 +137,6 @@ CLAIM = Claim(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
         drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",
     ),
-    symbols={"c": c, "u": u[a, e], "dS": OF_SCORE, "P": weight(c * score)}
-    | {"loss": loss(weight(c * score))},
+    symbols={"u": u[a, e], "dS": OF_SCORE, "P": weight(c * score), "loss": loss(weight(c * score))},
     references=cite("vaswani2017", "dao2022"),
 )

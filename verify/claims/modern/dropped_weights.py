@@ -15,6 +15,7 @@ r, first = Symbol("r", positive=True), Symbol("p_1", positive=True)
 z = Family("z", m, n)  # masks: 1 where a query keeps a key, which has probability 1 - r, else 0
 MASKS = {z: Law("mean and mean square 1 − r", (S.One, 1 - r, 1 - r))}
 P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
+RATES = {"r10": Fraction(1, 10), "r50": Fraction(1, 2)}
 
 
 def derive() -> Chains:
@@ -49,9 +50,6 @@ def derive() -> Chains:
 def fill(share: float, rng: np.random.Generator, out: Array) -> None:
     """Fill an array with 1 at a probability, and else with 0."""
     out[...] = rng.random(out.shape) < share
-
-
-RATES = {"r10": Fraction(1, 10), "r50": Fraction(1, 2)}
 
 
 @cache

@@ -8,6 +8,9 @@ r, c, g = Symbol("r", positive=True, integer=True), Index("c"), Index("g")
 A, B, mu, nu = Given("A", d, r), Given("B", d, r), Given("mu", d), Given("nu", d)
 z, w = Family("z", m, r), Family("w", n, r)
 LAWS = {z: STANDARD[q], w: STANDARD[k]}
+# Matrices that make two components of a query and of a key, of which there are four such groups; their means.
+MIXING = {A: Matrix([[1, 0], [S.Half, 2]]), B: Matrix([[1, -1], [0, 2]])}
+MEANS = {mu: Matrix([1, -S.Half]), nu: Matrix([S.Half, Rational(3, 2)])}
 
 
 def query(at: Index) -> Expr:
@@ -48,11 +51,6 @@ def derive() -> tuple[Chain, ...]:
         (within.end + between.end, "the variance between rows", earlier(between)),
     )
     return total, within, between
-
-
-MIXING = {A: Matrix([[1, 0], [S.Half, 2]]), B: Matrix([[1, -1], [0, 2]])}
-# Matrices that make two components of a query and of a key; there are four such groups.
-MEANS = {mu: Matrix([1, -S.Half]), nu: Matrix([S.Half, Rational(3, 2)])}
 
 
 def experiment(derived: Derivation) -> Items:

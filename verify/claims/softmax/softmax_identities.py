@@ -17,6 +17,14 @@ LABELS = {
     "shift": "largest change by adding 100 to all scores",
     "library": "largest distance from SciPy's softmax",
 }
+# Array code of wrong versions, by their ids.
+WRONG: dict[str, Callable[[Array], Array]] = {
+    "divided-by-n": lambda x: np.exp(x) / KEYS,
+    "ratio-of-halves": lambda x: softmax(x / 2),
+    "squares-for-exponentials": lambda x: x**2 / np.sum(x**2, axis=1, keepdims=True),
+    "size-saturates": lambda x: softmax(x * np.abs(np.mean(x, axis=1, keepdims=True))),
+    "over-rows": over_queries,
+}
 c = Symbol("c", real=True)
 p = Softmax(s[a, j], j)
 
@@ -46,15 +54,6 @@ def distance(what: str, size: float, code: Callable[[Array], Array] = softmax) -
     largest = scores.argmax(axis=1, keepdims=True)
     most, top = (np.take_along_axis(array, largest, axis=1) for array in (weights, scores))
     return largest_difference(weights, most * np.exp(scores - top))
-
-
-WRONG: dict[str, Callable[[Array], Array]] = {
-    "divided-by-n": lambda x: np.exp(x) / KEYS,
-    "ratio-of-halves": lambda x: softmax(x / 2),
-    "squares-for-exponentials": lambda x: x**2 / np.sum(x**2, axis=1, keepdims=True),
-    "size-saturates": lambda x: softmax(x * np.abs(np.mean(x, axis=1, keepdims=True))),
-    "over-rows": over_queries,
-}
 
 
 def experiment() -> Items:
