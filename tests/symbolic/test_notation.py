@@ -35,6 +35,8 @@ PLAIN = [
     (p * (1 - p), "p_j (1 − p_j)"),
     (p * Softmax(Family("t", m, n)[a, j], j), "p_j softmax(t)_j"),
     (log(n) - E(Entropy(score, j)), "ln n − E[H]"),
+    (log(n) ** 2, "(ln n)²"),
+    (Dot(q, a, q, a) ** 2, "|q|⁴"),
     (Largest(score, j), "max_j q·k_j"),
     (LogSumExp(score, j), "ln Σ_j e^(q·k_j)"),
     (E(Indicator(score - score_of(a, l))), "P(q·k_j > q·k_l)"),
