@@ -78,7 +78,7 @@ def _apart(expression: Any, used: list[Index]) -> Any:
 
 def _value(x: Any, laws: tuple[tuple[Family, Law], ...], partly: bool) -> Any:
     if isinstance(x, Var | Cov):
-        return expand(_value(x.definition, laws, partly))
+        return _value(x.definition, laws, partly)
     if isinstance(x, Quantile):
         raise NotDerived(f"{x} does not follow from moments")
     if isinstance(x, E):
