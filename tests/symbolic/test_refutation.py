@@ -230,6 +230,13 @@ def test_what_a_rule_does_not_see_refutes_nothing() -> None:
         refute(E(exp(LogSumExp(spread * s[a, j], j))), "=", n * exp(S(spread) ** 2 / 2), NORMAL_ROWS)
 
 
+def test_rounding_and_draws_that_are_alike_refute_nothing() -> None:
+    """Of 1 + c less 1 ten digits are left in floats; all draws may meet an event that is not certain."""
+    small = Eq(c, Rational(1, 10**6))
+    assert refute(E((1 + c * y[1] ** 2) ** 2 - 1) / c, "=", 2 + c * fourth.raw[4], {y: fourth}, (small,))
+    assert not refute(E(Indicator(t - s[a, j])), "=", (1 + erf(t / sqrt(2))) / 2, NORMAL_ROWS, (Eq(t, 5),))
+
+
 def test_a_named_expression_is_printed_by_its_name_and_is_what_it_stands_for() -> None:
     """It is derived, tried, and measured as what it stands for."""
     assert (plain(E(square)), latex(2 * square**2)) == ("E[V̂]", r"2 \hat{V}^2")
