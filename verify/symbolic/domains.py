@@ -41,8 +41,8 @@ class Domain:
     ``put`` are values of symbols and components that conditions say, ``given`` the other conditions on
     symbols, ``of_components`` those on components; ``sizes`` count terms of sums, or components, keys and
     queries; ``symbols`` are the others that need a value; ``places`` are those of free indices, and ``least``
-    how many of them a size has; ``rows`` are the sizes of rows that weights are of. In ``sides`` is
-    put in what a condition says of a mean or an integral.
+    how many of them a size has; ``rows`` are the sizes of rows that weights are of. In ``sides`` is put in
+    what a condition says of a mean or an integral.
     """
 
     def __init__(

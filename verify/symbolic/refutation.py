@@ -165,7 +165,7 @@ class _Trial:
                 tiny = max(abs(left), abs(right), 1) * mp.mpf(10) ** (-digits // 2)
                 try:
                     self._compare(point, left, right, tiny)
-                except Counterexample:
+                except (Counterexample, Undecided):
                     if digits == DIGITS[-1]:
                         raise
                 else:
@@ -253,12 +253,12 @@ class _Trial:
         if not is_known or (gap.imag and self.relation != "="):
             raise Undecided("they cannot be compared")
         gap = max(gap.real, gap.imag, key=abs)
-        sign = 0 if abs(gap) <= error else 1 if gap > 0 else -1
-        allowed = ALLOWED[self.relation]
-        if sign in allowed:
+        computed = 0 if gap == 0 else 1 if gap > 0 else -1
+        seen, allowed = 0 if abs(gap) <= error else computed, ALLOWED[self.relation]
+        if seen in allowed:
             return
         # Of a strict bound that rounding may have made an equation nothing is said.
-        if sign or (self.is_exact(point) and np.sign(gap) not in allowed):
+        if seen or (self.is_exact(point) and computed not in allowed):
             raise self.counterexample(point, f"{_number(left)} {self.relation} {_number(right)} is false")
         raise Undecided("they are too near each other")
 
