@@ -1,5 +1,6 @@
 """From items to what is drawn and judged: labels, predictions, cells, fits and controls that are added."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -119,12 +120,17 @@ def test_a_prediction_that_contradicts_what_is_derived_is_refused() -> None:
     ("check", "message"),
     [
         (Check("x", score, {d: 4}, equals=1), "nothing in .* is averaged; write E"),
+        (
+            Check("x", at={d: 4}, equals=1),
+            "check x: it has no quantity; give one, or of= for a wrong version",
+        ),
+        (Wrong("x", equals=1), "check x: it has no quantity; give one, or of= for a wrong version"),
         (Check("x", Var(score), {d: 4}), "give one of equals=, at_most= and at_least="),
         (Check("x", Var(score), {d: 4}, equals=1, at_most=2), "give one of equals="),
         (Check("x", Var(score), {d: 4}, equals=alpha), "alpha is no number yet; give alpha a value"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(check: Check, message: str) -> None:
+def test_what_cannot_be_measured_is_refused(check: Check | Wrong, message: str) -> None:
     """With what to give."""
     with pytest.raises(ClaimError, match=message):
         made(check)
@@ -154,6 +160,15 @@ def test_a_line_has_five() -> None:
     fits = made(*variances(1, 8, 64), Fit("variance-d*", over=d, law=d, prefix="of-")).checks[3:]
     values = {fit.id.removeprefix("of-"): fit.prediction.value for fit in fits}
     assert values == {"slope": 1, "intercept": 0, "curvature": 0, "exponent": 1, "lack-of-fit": 0}
+
+
+def test_a_coefficient_that_a_law_does_not_have_is_refused() -> None:
+    """With those that it has; nothing would be checked."""
+    says = "fit over 'variance-d*': no coefficient 'slop'; did you mean 'slope'"
+    with pytest.raises(ClaimError, match=re.escape(says)):
+        made(*variances(1, 8, 64), Fit("variance-d*", over=d, law=d, only=("slop",)))
+    with pytest.raises(ClaimError, match="no coefficient 'level'; of this law there are slope, intercept"):
+        made(*variances(1, 8, 64), Fit("variance-d*", over=d, law=d, only=("level",)))
 
 
 def test_a_fit_may_come_before_its_points() -> None:
@@ -216,6 +231,8 @@ def test_one_changes_a_check_a_fit_or_a_computed_value() -> None:
     assert controls["less"].comparison.computed == 2
     assert [controls[name].comparison.relation for name in ("less", "bounded")] == ["=", "≤"]
     assert [controls[name].comparison.prediction.value for name in ("less", "bounded")] == [3, 1]
+    with pytest.raises(ClaimError, match="less: no code computes 'variance-d1'; leave arguments out"):
+        made(*variances(1, 8), replace(less, of="variance-d1"))
     with pytest.raises(ClaimError, match="there is no check 'variance'"):
         made(*variances(1, 8), Wrong("x", of="variance", equals=2, says="x"))
 

@@ -55,6 +55,8 @@ class Setting:
 
 def measurable(given: Compared) -> tuple[Expr, Setting]:
     """Return the measured quantity of a comparison, with values put in that stand outside of every mean."""
+    if given.quantity is None:
+        raise ClaimError(f"check {given.id}: it has no quantity; give one, or of= for a wrong version")
     quantity = at_places(normalised(given.quantity), given.at)
     if not quantity.has(E, Quantile):
         raise ClaimError(f"check {given.id}: nothing in {given.quantity} is averaged; write E(…) or Var(…)")

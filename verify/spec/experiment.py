@@ -15,7 +15,7 @@ from typing import Any
 
 from sympy import Expr, S, diff, log, simplify, sympify
 
-from verify.errors import ClaimError
+from verify.errors import ClaimError, unknown
 from verify.evidence.words import cell_text
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Estimand
@@ -68,7 +68,7 @@ class Plan:
         if twice := [name for name, times in ids.items() if times > 1]:
             raise ClaimError(f"check {twice[0]}: there are several of this id; give each its own")
         for item in items:
-            if isinstance(item, Check | Wrong) and item.quantity is not None:
+            if isinstance(item, Check | Wrong) and (item.quantity is not None or not getattr(item, "of", "")):
                 self.compared[item.id] = item
             elif isinstance(item, Fit) and not item.only:
                 # Bent points, which its lack of fit must notice, are quantities of the same cells.
@@ -118,9 +118,13 @@ class Plan:
         check, changes = self.checks[item.of], dict[str, Any](id=item.id)
         # Computed anew with other arguments, it is compared with the right value or with one of its own.
         if item.arguments:
-            code: Any = getattr(check, "code", None)
-            settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
-            changes |= {"computed": float(code(*item.arguments)), "settings": tuple(settings.items())}
+            if not isinstance(check, Exact) or check.code is None:
+                raise ClaimError(
+                    f"wrong version {item.id}: no code computes {item.of!r}; leave arguments out"
+                )
+            settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}
+            computed: Any = check.code(*item.arguments)
+            changes |= {"computed": float(computed), "settings": tuple(settings.items())}
         if not item.arguments or item.compared:
             at = item.at or getattr(self.compared.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
@@ -247,6 +251,9 @@ def _wanted(item: Fit) -> dict[str, Any]:
         line = {"slope": diff(law, x), "intercept": law.subs(x, 0), "curvature": diff(law, x, 2) / 2}
         wanted = line | wanted
     wanted["lack-of-fit"] = S.Zero
+    if others := [name for name in item.only if name not in wanted]:
+        says = unknown("coefficient", others[0], wanted, f"of this law there are {', '.join(wanted)}")
+        raise ClaimError(f"fit over {item.pattern!r}: {says}")
     return {name: value for name, value in wanted.items() if not item.only or name in item.only}
 
 
