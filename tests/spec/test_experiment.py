@@ -171,6 +171,17 @@ def test_a_coefficient_that_a_law_does_not_have_is_refused() -> None:
         made(*variances(1, 8, 64), Fit("variance-d*", over=d, law=d, only=("level",)))
 
 
+def test_an_id_is_that_of_one_check() -> None:
+    """Of two fits, too, and of a wrong version beside a check: the second would take the place of the first."""
+    fit, points = Fit("variance-d*", over=d, law=d, only=("slope",)), variances(1, 8, 64)
+    wrong = Wrong("variance-d8", of="variance-d1", equals=2, says="it is two")
+    with pytest.raises(ClaimError, match="check slope: there are several of this id; give each its own"):
+        made(*points, fit, fit)
+    with pytest.raises(ClaimError, match="check variance-d8: there are several of this id"):
+        made(*points, wrong)
+    assert len(made(*points, fit, replace(fit, prefix="other-")).checks) == len(points) + 2
+
+
 def test_a_fit_may_come_before_its_points() -> None:
     """What it goes through is the same, and so are its coefficients."""
     fit, points = Fit("variance-d*", over=d, law=d), variances(1, 8, 64)

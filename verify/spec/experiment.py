@@ -36,24 +36,28 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
     Raises:
         ClaimError: an id, pattern, law or prediction does not fit.
     """
-    plan, controlled = Plan(items, derivation, run), list[FittedCoefficient]()
+    plan, checks, controlled = Plan(items, derivation, run), list[Comparison](), list[FittedCoefficient]()
     # Points before fits, whichever an author yields first.
     points = {item.id: plan.quantity(item) for item in items if isinstance(item, Check)}
     for item in items:
         if isinstance(item, Check):
-            plan.checks[item.id] = points[item.id]
+            checks.append(points[item.id])
         elif isinstance(item, Computed):
             given = Compared(item.id, equals=item.equals, at_most=item.at_most, at_least=item.at_least)
             what = item.what if isinstance(item.what, str) else f"${latex(item.what)}$"
             compared = tuple(item.settings.items()), predicted(given), float(item.code(*item.arguments))
-            plan.checks[item.id] = Exact(item.id, what, *compared, item.allowance, given.relation, item.code)
+            checks.append(Exact(item.id, what, *compared, item.allowance, given.relation, item.code))
         elif isinstance(item, Fit):
             fits = coefficients(item, members_of(item, items), points)
-            plan.checks |= {fit.id: fit for fit in fits}
+            checks += fits
             controlled += fits if item.control else []
-    controls = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
-    controls += [*plan.off(), *plan.biased(), *map(plan.wrong_fit, controlled)]
-    return Experiment(tuple(plan.checks.values()), tuple(controls))
+    wrong = [item for item in items if isinstance(item, Wrong)]
+    ids = Counter(each.id for each in (*checks, *wrong))
+    if twice := [name for name, times in ids.items() if times > 1]:
+        raise ClaimError(f"check {twice[0]}: there are several of this id; give each its own")
+    plan.checks = {check.id: check for check in checks}
+    controls = [*map(plan.wrong, wrong), *plan.off(), *plan.biased(), *map(plan.wrong_fit, controlled)]
+    return Experiment(tuple(checks), tuple(controls))
 
 
 class Plan:
@@ -64,9 +68,6 @@ class Plan:
         self.items, self.derivation, self.run = items, derivation, run
         self.checks, self.compared = dict[str, Comparison](), dict[str, Compared]()
         self.cells, self.estimands = dict[Setting, Cell](), dict[str, Estimand]()
-        ids = Counter(item.id for item in items if isinstance(item, Check | Wrong | Computed))
-        if twice := [name for name, times in ids.items() if times > 1]:
-            raise ClaimError(f"check {twice[0]}: there are several of this id; give each its own")
         for item in items:
             if isinstance(item, Check | Wrong) and (item.quantity is not None or not getattr(item, "of", "")):
                 self.compared[item.id] = item
