@@ -172,7 +172,7 @@ def test_a_coefficient_that_a_law_does_not_have_is_refused() -> None:
 
 
 def test_an_id_is_that_of_one_check() -> None:
-    """Of two fits, too, and of a wrong version beside a check: the second would take the place of the first."""
+    """Of two fits, too, and of a wrong version beside a check: the second would take the place of another."""
     fit, points = Fit("variance-d*", over=d, law=d, only=("slope",)), variances(1, 8, 64)
     wrong = Wrong("variance-d8", of="variance-d1", equals=2, says="it is two")
     with pytest.raises(ClaimError, match="check slope: there are several of this id; give each its own"):
