@@ -252,10 +252,12 @@ def _wanted(item: Fit) -> dict[str, Any]:
         line = {"slope": diff(law, x), "intercept": law.subs(x, 0), "curvature": diff(law, x, 2) / 2}
         wanted = line | wanted
     wanted["lack-of-fit"] = S.Zero
-    if others := [name for name in item.only if name not in wanted]:
-        says = unknown("coefficient", others[0], wanted, f"of this law there are {', '.join(wanted)}")
+    chosen = {name: value for name, value in wanted.items() if not item.only or name in item.only}
+    # A question may ask for more than a law has, but not for nothing.
+    if others := set(item.only) - _COEFFICIENTS.keys() or (set() if chosen else set(item.only)):
+        says = unknown("coefficient", min(others), wanted, f"of this law there are {', '.join(wanted)}")
         raise ClaimError(f"fit over {item.pattern!r}: {says}")
-    return {name: value for name, value in wanted.items() if not item.only or name in item.only}
+    return chosen
 
 
 def coefficients(
