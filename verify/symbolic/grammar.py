@@ -168,12 +168,14 @@ class _Reader:
         self._averaged, self._deep, self._bars = False, 0, False
         self._keys = [of.j]
         self._tokens, self._place = list[_Token](), 0
-        if len(text) > _LONGEST or not text.isprintable():
-            raise QuestionError(f"an expression is one line of at most {_LONGEST} characters")
+        if not text.strip() or len(text) > _LONGEST or not text.isprintable():
+            raise QuestionError(f"an expression is one line of 1 to {_LONGEST} characters, such as Var(q·k)")
         for piece in _TOKEN.finditer(text):
             token = _Token(str(piece.lastgroup), _SIGNS.get(piece[0], piece[0]), piece.start())
             if token.text in ("=", "≤", "≥") and known is _QUESTION and not lists:
                 self.fail("ask for the quantity alone, and give a formula to be tested as --against", token)
+            if token.text == "?":
+                self.fail("ask in a formula, such as Var(q·k)", token)
             if token.kind == "other":
                 self.fail(f"{token.text} means nothing here", token)
             if token.kind != "space":
