@@ -11,7 +11,7 @@ from verify.spec.arrays import Array, Draws, fixed_normals, softmax
 # Keys and value dimensions of a row, the errors' standard deviation, and a scale to be recovered.
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
 # Scores and values of a row.
-SCORES, ROW = 4 * fixed_normals(KEYS, 1 + VALUES)[:, 0], fixed_normals(KEYS, 1 + VALUES)[:, 1:]
+ROW = 4 * fixed_normals(KEYS, 1 + VALUES)[:, 0], fixed_normals(KEYS, 1 + VALUES)[:, 1:]
 c, tau = Symbol("c", positive=True), Symbol("tau", positive=True)
 N, T, f = Symbol("N", positive=True, integer=True), Symbol("T", positive=True, integer=True), Index("f")
 # Slopes and errors of all entries of an output; and several draws of errors for the same output.
@@ -72,12 +72,11 @@ def experiment(derived: Derivation) -> Items:
         yield of_fits(f"error-d{size}", square, {d: size}, equals=relative, tolerance=2, control=size == 4)
     row = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
     # Fitted from a start 30% off, to the output under the scale and under one that is larger.
-    (output, _), (more, _) = (response(SCORES, ROW, times * PLANTED) for times in (1, 1.01))
-    what, fit = "the scale fitted to an output without errors", (SCORES, ROW, output, 1.3 * PLANTED)
+    fit, larger = ((*ROW, response(*ROW, times * PLANTED)[0], 1.3 * PLANTED) for times in (1, 1.01))
+    what = "the scale fitted to an output without errors"
     yield Computed("found-again", what, fitted_scale, fit, PLANTED, settings=row, allowance=ROUNDING)
     yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says="fits are half an error off")
     says = "a scale that is larger by one per cent leaves the same output"
-    larger = SCORES, ROW, more, 1.3 * PLANTED
     yield Wrong("larger-scale", of="found-again", equals=PLANTED, arguments=larger, says=says)
 
 

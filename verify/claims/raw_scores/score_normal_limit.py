@@ -55,11 +55,10 @@ def largest_gap(dimension: int) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    small = "it is a small difference of two larger probabilities"
-    wide, fixed = Within(5.0, because=small, fixed=True), Within(fixed=True)
+    wide = Within(5.0, because="it is a small difference of two larger probabilities", fixed=True)
     for size in (1, 2, 4):
         yield Check(f"distance-d{size}", DISTANCE, {d: size, x: WORST}, equals=gap(size), tolerance=wide)
-    many, few = {d: 32}, {d: 1, x: WORST}
+    many, few, fixed = {d: 32}, {d: 1, x: WORST}, Within(fixed=True)
     yield Check("kurtosis-d32", derived, many, tolerance=fixed, control=True)
     skewed = Within(3.0, 32**1.5, "the cube of the deviation", "third powers vary much")
     yield Check("third-moment-d32", derived["third"], many, tolerance=skewed)
