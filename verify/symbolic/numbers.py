@@ -258,30 +258,16 @@ def _add(point: Point, part: Part, _: int) -> Any:
     if all(isinstance(term, float) for term in terms):
         size = sum(map(abs, terms))
         point.magnitude = max(point.magnitude, size) if math.isfinite(size) else point.magnitude
-    return reduce(operator.add, terms if point.exact else _small_first(terms))
-
-
-def _small_first(values: list[Any]) -> list[Any]:
-    """Return numbers before arrays, so that few operations are on large arrays."""
-    return sorted(values, key=lambda value: getattr(value, "size", 1))
-
-
-@lru_cache(maxsize=2**14)
-def _exponents(product: Part) -> tuple[list[Part], list[Part]]:
-    """Return the exponents of the exponentials in a product, and its other factors."""
-    exponents = [part.args[0] for part in product.args if part.kind is exp]
-    return exponents, [part for part in product.args if part.kind is not exp]
+    return reduce(operator.add, terms)
 
 
 def _mul(point: Point, part: Part, _: int) -> Any:
     """Return a product; in floats the exponents of exponentials are added first, as each may overflow."""
-    if point.exact:
+    exponents = [each.args[0] for each in part.args if each.kind is exp]
+    if point.exact or len(exponents) < 2:
         return reduce(operator.mul, map(point.value, part.args))
-    exponents, others = _exponents(part)
-    if len(exponents) < 2:
-        return reduce(operator.mul, _small_first([point.value(each) for each in part.args]))
-    together = np.exp(reduce(operator.add, map(point.value, exponents)))
-    return reduce(operator.mul, _small_first([together, *map(point.value, others)]))
+    others = [point.value(each) for each in part.args if each.kind is not exp]
+    return reduce(operator.mul, others, np.exp(reduce(operator.add, map(point.value, exponents))))
 
 
 def _power(point: Point, part: Part, _: int) -> Any:
