@@ -1,4 +1,4 @@
-"""What commands share: results, complaints and statuses, widths that fit, and progress as it is seen."""
+"""What commands share: results, complaints and statuses, and progress as it is seen."""
 
 import os
 import pty
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tool import begin, finish
-from verify.cli.console import complain, fitted, say, width_of
+from verify.cli.console import complain, say
 from verify.cli.main import cli, main
 
 
@@ -69,25 +69,6 @@ def test_what_is_printed_fits(
     assert lines
     assert [line for line in lines if len(line) > 80 and " " in line.strip()] == []
     assert ("--help" in arguments) == lines[0].startswith("Usage:")
-
-
-def test_a_line_is_broken_between_words() -> None:
-    """What fits keeps its columns; the rest is set in, and a word stays whole."""
-    for line, width, lines in (
-        ("one  two", None, "one  two"),
-        ("  a   b", 12, "  a   b"),
-        ("  some words of it", 12, "  some words\n      of it"),
-        ("score-variance.variance-d512", 12, "score-variance.variance-d512"),
-    ):
-        assert fitted(line, width) == lines
-
-
-def test_a_width_of_nonsense_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A narrow terminal is laid out for 80 columns."""
-    with open("/dev/null", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
-        for given, width in (("many", None), ("40", 80), ("100", 100)):
-            monkeypatch.setenv("COLUMNS", given)
-            assert width_of(nowhere) == width
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from verify.text.escapes import (
     prose_for_markdown,
     prose_for_tex,
 )
-from verify.text.latex import in_lines, in_pieces, plain, slashed, spoken
+from verify.text.latex import in_lines, in_pieces, plain, spoken
 
 
 @pytest.mark.parametrize(
@@ -149,19 +149,6 @@ def test_long_formulas_break_at_relations_then_signs() -> None:
 def test_formulas_in_text_are_pieces(latex: str, pieces_of: list[str]) -> None:
     """Each begins where a line may: at a relation outside brackets, or at a sign where it would be long."""
     assert in_pieces(latex) == pieces_of
-
-
-@pytest.mark.parametrize(
-    ("prose", "line"),
-    [
-        (r"scale $\frac{1}{\sqrt{d_{k}}}$", r"scale $1/\sqrt{d_{k}}$"),
-        (r"$\frac{a + b}{2}$ of it", r"$(a + b)/2$ of it"),
-        (r"no formula, \$5", r"no formula, \$5"),
-    ],
-)
-def test_small_print_has_slashes(prose: str, line: str) -> None:
-    """Fractions stand on one line; what is no formula stays as it is."""
-    assert slashed(prose) == line
 
 
 TEXTS = st.text(st.characters(codec="utf-8")) | st.text(
