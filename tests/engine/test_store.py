@@ -65,19 +65,6 @@ def test_a_damaged_file_is_one_line(path: Path, part: float, noise: bool) -> Non
     assert not CONTROLS.search(said)
 
 
-@pytest.mark.parametrize(
-    ("pragma", "reason"),
-    [("max_page_count = 1", "database or disk is full"), ("query_only = 1", "attempt to write a readonly")],
-)
-def test_a_store_that_cannot_be_written_is_one_line(path: Path, pragma: str, reason: str) -> None:
-    """It says what helps, and what is there stays."""
-    with Store(path) as store:
-        store._connection.execute(f"PRAGMA {pragma}")
-        with pytest.raises(StoreError, match=f"unusable .{reason}.*; give --store another path, or use --fr"):
-            store.put(KEYS[5], bytes(10**6))
-    assert rows(path) == 3
-
-
 def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
     """A text, a folder, or a place under a file."""
     text = tmp_path / "notes.txt"

@@ -22,27 +22,10 @@ from verify.text.escapes import (
     for_tex,
     for_xml,
     one_line,
-    pieces,
     prose_for_markdown,
     prose_for_tex,
 )
-from verify.text.latex import in_lines, in_pieces, plain, spoken
-
-
-@pytest.mark.parametrize(
-    ("prose", "expected"),
-    [
-        ("no formula", [("no formula", False)]),
-        ("so $d_k$ it is", [("so ", False), ("d_k", True), (" it is", False)]),
-        (r"costs 5\$", [("costs 5$", False)]),
-        ("costs 5$ alone", [("costs 5$ alone", False)]),
-        (r"$\text{5\$}$", [(r"\text{5\$}", True)]),
-        ("", []),
-    ],
-)
-def test_prose_is_split(prose: str, expected: list[tuple[str, bool]]) -> None:
-    """Formulas stand between dollar signs; a lone or escaped one is a dollar."""
-    assert [tuple(piece) for piece in pieces(prose)] == expected
+from verify.text.latex import in_lines, plain, spoken
 
 
 @pytest.mark.parametrize(
@@ -134,21 +117,6 @@ def test_long_formulas_break_at_relations_then_signs() -> None:
     )
     aligned = r"\begin{aligned} a &= b \\ c &= d \end{aligned}"
     assert in_lines(aligned, len, 5) == aligned
-
-
-@pytest.mark.parametrize(
-    ("latex", "pieces_of"),
-    [
-        ("a = b", ["a ", "{} = b"]),
-        (r"\left(a + b\right) c", ["(a + b) c"]),
-        (r"x \le \frac{1}{2}", ["x ", r"{} \le 1/2"]),
-        ("aaaaaaaaaaaaaaaaaa - b", ["aaaaaaaaaaaaaaaaaa ", "{} - b"]),
-        (r"P\left(x < y\right)", ["P(x < y)"]),
-    ],
-)
-def test_formulas_in_text_are_pieces(latex: str, pieces_of: list[str]) -> None:
-    """Each begins where a line may: at a relation outside brackets, or at a sign where it would be long."""
-    assert in_pieces(latex) == pieces_of
 
 
 TEXTS = st.text(st.characters(codec="utf-8")) | st.text(
