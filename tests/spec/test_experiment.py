@@ -13,7 +13,7 @@ from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoeffic
 from verify.spec import CAUCHY, GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
 from verify.spec import Computed, Derivation, Dot, E, Fit, Line, Softmax, Threshold, Var, Within, Wrong, a
 from verify.spec import algebra, d, integrated, j, k, moments, mu_k, mu_q, n, over_keys, q, s, score, sigma
-from verify.spec import sigma_k, sigma_q, squares
+from verify.spec import of_deviation, sigma_k, sigma_q, squares
 from verify.spec.checks import Item
 from verify.spec.experiment import experiment_of
 from verify.symbolic.chains import Relation
@@ -163,12 +163,16 @@ def test_a_line_has_five() -> None:
 
 
 def test_a_coefficient_that_a_law_does_not_have_is_refused() -> None:
-    """With those that it has; nothing would be checked."""
+    """With those that it has; nothing would be checked. Nor is there a fit through points at 0."""
     says = "fit over 'variance-d*': no coefficient 'slop'; did you mean 'slope'"
     with pytest.raises(ClaimError, match=re.escape(says)):
         made(*variances(1, 8, 64), Fit("variance-d*", over=d, law=d, only=("slop",)))
     with pytest.raises(ClaimError, match="no coefficient 'level'; of this law there are slope, intercept"):
         made(*variances(1, 8, 64), Fit("variance-d*", over=d, law=d, only=("level",)))
+    band = of_deviation(1)
+    means = [Check(f"m-d{size}", E(score), {d: size}, equals=0, tolerance=band) for size in (1, 2, 3)]
+    with pytest.raises(ClaimError, match="check m-d1: it is predicted as 0, and a fit goes by relative"):
+        made(*means, Fit("m-d*", over=d, law=d))
 
 
 def test_an_id_is_that_of_one_check() -> None:

@@ -266,6 +266,9 @@ def coefficients(
     """Return the comparisons of a fit's coefficients and of its lack of fit."""
     # Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
     points = tuple(quantities[member.id] for member in members)
+    if point := next((point for point in points if not point.prediction.value), None):
+        says = "it is predicted as 0, and a fit goes by relative errors; leave it out of the pattern"
+        raise ClaimError(f"fit over {item.pattern!r}, check {point.id}: {says}")
     x = tuple(float(member.at[item.over]) for member in members)
     logarithmic = tuple(point.tolerance.factor**-2.0 for point in points)
     relative = tuple(w * p.prediction.value**-2.0 for w, p in zip(logarithmic, points, strict=True))
