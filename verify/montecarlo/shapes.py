@@ -195,7 +195,7 @@ def lengths_of(
 def _is_of_squares(x: sp.Expr) -> bool:
     """Return whether an expression is a sum of multiples of scores and of squares of scores."""
     if x.has(sp.Indexed):
-        return False  # seen sooner than by multiplying out
+        return False  # such a part is no score, and below would pass for a number
     parts = [part.as_independent(Dot)[1] for part in sp.Add.make_args(x.expand())]
     return all(
         part.is_number or isinstance(part, Dot) or part in {x**2 for x in part.atoms(Dot)} for part in parts
