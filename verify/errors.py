@@ -100,9 +100,11 @@ def what_is_wrong(error: BaseException) -> str:
 
     if not isinstance(error, ValidationError):
         return one_line(described(error))
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"])) or error.title
-    return one_line(f"{place}: {first['msg'].removeprefix('Value error, ')}")
+    first = error.errors(include_url=False, include_context=False)[0]
+    place, given = ".".join(map(str, first["loc"])) or error.title, first["input"]
+    # A number shows what was meant; all else may be a whole document.
+    place += f" {given}" if isinstance(given, int | float) else ""
+    return one_line(f"{place}: {first['msg'].removeprefix('Value error, ').removeprefix('Input ')}")
 
 
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:

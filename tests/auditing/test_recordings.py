@@ -87,7 +87,7 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
             index | {"layers": [outside | {"files": ["a.npz"], "mask": "triangle"}]},
             r"json: layer a: mask 'triangle': give",
         ),
-        (index | {"layers": [outside | {"width": 0}]}, r"layers.0.width: Input should be greater than 0"),
+        (index | {"layers": [outside | {"width": 0}]}, r"layers.0.width 0: should be greater than 0"),
         (index, r"names the file '../0.safetensors' outside its folder"),
         (index | {"recording_schema": 2}, r"is not what a recording writes"),
         ([], r"is not what a recording writes"),

@@ -75,7 +75,7 @@ def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool) -> Non
     for text, what in (
         ("result = 'x'", "[tool.sdpa-verify] result: Extra inputs are not permitted; correct it"),
         ("results = 3", "results: Input is not a valid path"),
-        ("documents = 'docs'", "documents: Input should be a valid tuple; correct it"),
+        ("documents = 'docs'", "documents: should be a valid tuple; correct it"),
         ("results = ", "is not TOML"),
     ):
         set_up(project, text)

@@ -27,14 +27,14 @@ MISUSE = [
     (["show", "nothing-like-it"], "no claim 'nothing-like-it'; `sdpa-verify list` shows them all"),
     (["show", "score-varianc"], "no claim 'score-varianc'; did you mean 'score-variance'?"),
     (["list", "nothing-like-it"], "no claim is about 'nothing-like-it'; `sdpa-verify list` shows them all"),
-    (["run", "--tolerance", "0"], "tolerance: Input should be greater than 0"),
-    (["run", "--false-alarm", "1"], "false_alarm: Input should be less than 1"),
-    (["run", "--power", "nan"], "power: Input should be"),
+    (["run", "--tolerance", "0"], "tolerance 0.0: should be greater than 0"),
+    (["run", "--false-alarm", "1"], "false_alarm 1.0: should be less than 1"),
+    (["run", "--power", "nan"], "power nan: should be"),
     (["run", "--sources", "intro"], "or the name of a pack"),
     pytest.param(
         ["run", "score-variance-general", "--tolerance", "1e-4"], "raise --tolerance", marks=pytest.mark.slow
     ),
-    (["run", "--seed", "-1"], "seed: Input should be greater than or equal to 0"),
+    (["run", "--seed", "-1"], "seed -1: should be greater than or equal to 0"),
     (["run", "--workers", "0"], "--workers 0: at least one is needed"),
     (["show", "mine", "--claims", "."], ".: is a folder; give one claim file, and --claims again"),
     (["report", "--title", " "], "title ' ': give some text"),

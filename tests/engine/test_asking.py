@@ -237,7 +237,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"text": "E(max(p))", "dimensions": (10**7,), "keys": (10**7,)},
         "a block takes .* GB; make it smaller: give smaller --dim",
     ),
-    ({"text": "Var(q·k)", "tolerance": 2.0}, "tolerance: Input should be less than 1"),
+    ({"text": "Var(q·k)", "tolerance": 2.0}, "tolerance 2.0: should be less than 1"),
     ({"text": "E(d_k)"}, "nothing in it is random"),
     ({"text": "E(exp(q·k))", "dimensions": (4096,)}, "not finite in some draw"),
     ({"text": "E(sqrt(q·k))", "against": "d_k", "dimensions": (4,)}, "not finite in some draw"),

@@ -97,19 +97,6 @@ def test_ends_of_a_bounded_mean_have_the_allowed_divergence(mean: float, alpha: 
             assert math.isclose(2 * base**-blocks, alpha, rel_tol=2e-2)
 
 
-@pytest.mark.parametrize("truth", [0.02, 0.3, 0.5, 0.97])
-@pytest.mark.parametrize("blocks", [20, 128, 900])
-def test_a_bounded_mean_is_covered_whatever_it_is(truth: float, blocks: int) -> None:
-    """For 0-1 blocks, which are hardest to bound, the exact chance of missing is at most the rate."""
-    alpha = 1e-3
-    counts = np.arange(blocks + 1)
-    missed = [
-        not low <= truth <= high
-        for low, high in (intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts)
-    ]
-    assert stats.binom.pmf(counts, blocks, truth)[missed].sum() <= alpha
-
-
 @examples(50)
 @given(alphas(), st.integers(1, 2000))
 def test_a_distance_to_a_law_is_never_below_the_exact_law(alpha: float, scores: int) -> None:

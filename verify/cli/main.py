@@ -22,7 +22,10 @@ from verify.version import __version__
 )
 @click.version_option(__version__, prog_name="sdpa-verify")
 def cli() -> None:
-    """Verify claims about scaled dot-product attention: derive, measure, judge, report."""
+    """Verify claims about scaled dot-product attention: derive, measure, judge, report.
+
+    Begin with `list`, then `show score-variance` and `report score-variance`.
+    """
 
 
 for family in (verifying, showing, citing, auditing):

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 @click.command(name="list")
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 def list_(words: tuple[str, ...]) -> None:
-    """List the claims that ship, by chapter, with their numbers in the report.
+    """List the claims that ship, with their numbers in the report.
 
-    With WORD, such as rope or "flash attention", list those that it describes.
+    They stand by chapter. With WORD, such as rope or "flash attention", list those that it describes.
     """
     # As the reference has them: no library is loaded, and nothing of them is looked at but words.
     reference = json.loads((shipped_folder("reference") / RUN.evidence).read_bytes())

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -92,9 +92,16 @@ class Compiler:
         written = []
         for output in expressions:
             self.learn(output)
-            self._refuse_numbers_beside_indices(output)
+            free = self.groups(output)
+            for place, extent in _places(output):
+                # A chain takes it for another place than that of the index, which may be any.
+                if getattr(place, "is_Integer", False) and extent in free:
+                    raise ClaimError(
+                        f"{output}: {free[extent][0]} may be place {place} as well; "
+                        "write another index for the number, or numbers for both"
+                    )
             # Indices of one range are kept apart term by term: a product of sums is multiplied out for that.
-            is_apart = any(len(indices) > 1 for indices in self.groups(output).values())
+            is_apart = any(len(indices) > 1 for indices in free.values())
             hints = {"power_base": False, "power_exp": False, "log": False, "func": False}
             expression = output.expand(**hints) if is_apart else output
             split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
@@ -108,28 +115,9 @@ class Compiler:
 
     def learn(self, expression: sp.Expr) -> None:
         """Note the ranges of all indices; that of a family goes before what a sum says of its own."""
-        for part in expression.atoms(sp.Indexed):
-            self._ranges |= dict(zip(part.indices, part.base.ranges, strict=True))
-        for part in expression.atoms(Dot):
-            left, first, right, second = part.args
-            self._ranges |= {first: left.ranges[0], second: right.ranges[0]}
+        self._ranges |= dict(_places(expression))
         for part in expression.atoms(sp.Sum):
             self._ranges = {index: high for index, _, high in part.limits} | self._ranges
-
-    def _refuse_numbers_beside_indices(self, expression: sp.Expr) -> None:
-        """Refuse a number beside a free index of its range: a chain takes these for different places."""
-        vectors = [(part.indices, part.base.ranges) for part in expression.atoms(sp.Indexed)]
-        vectors += [
-            (part.args[1::2], (part.args[0].ranges[0], part.args[2].ranges[0]))
-            for part in expression.atoms(Dot)
-        ]
-        free = self.groups(expression)
-        for place, extent in (pair for vector in vectors for pair in zip(*vector, strict=True)):
-            if getattr(place, "is_Integer", False) and extent in free:
-                raise ClaimError(
-                    f"{expression}: {free[extent][0]} may be place {place} as well; "
-                    "write another index for the number, or numbers for both"
-                )
 
     def groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
         """Return the free indices of an expression by their ranges."""
@@ -605,6 +593,14 @@ def _mean_of_product(x: Array, y: Array) -> Any:
 
 def _lengths(nodes: Iterable[Node]) -> dict[Index, int]:
     return {axis: length for node in nodes for axis, length in zip(node.axes, node.shape, strict=True)}
+
+
+def _places(expression: sp.Expr) -> Iterator[tuple[Any, Any]]:
+    """Yield the indices and numbers of places at which families stand, each with its range."""
+    for part in expression.atoms(sp.Indexed):
+        yield from zip(part.indices, part.base.ranges, strict=True)
+    for left, first, right, second in (part.args for part in expression.atoms(Dot)):
+        yield from ((first, left.ranges[0]), (second, right.ranges[0]))
 
 
 def _halves(base: sp.Expr, power: int) -> list[sp.Expr]:

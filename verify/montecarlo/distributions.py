@@ -24,10 +24,7 @@ def stream(seed: int, claim: str, cell: str, batch: int) -> np.random.Generator:
     NumPy's ``SeedSequence``: of NumPy's generators it fills arrays of normals fastest.
     """
     name = hashlib.sha256(f"{claim}\0{cell}".encode()).digest()[:16]
-    # The seed and the names' hash as NumPy would make words of them.
-    size = max(1, -(-seed.bit_length() // 32))
-    entropy = np.frombuffer(seed.to_bytes(4 * size, "little") + name, dtype="<u4")
-    sequence = np.random.SeedSequence(entropy=entropy, spawn_key=(batch,))
+    sequence = np.random.SeedSequence([seed, int.from_bytes(name, "little")], spawn_key=(batch,))
     return np.random.Generator(np.random.SFC64(sequence))
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Cell, Settings
-from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import Estimand, Measured, too_skewed
 
 FINEST = 1e-4
@@ -192,14 +191,6 @@ class WeightedFit:
     x: tuple[float, ...]
     weights: tuple[float, ...]
 
-    def influence(self, target: Target) -> Array:
-        """Return how far a coefficient moves with each point's response, shape (points,)."""
-        design, root = self._design(), np.sqrt(np.asarray(self.weights))
-        # Columns of very different size (1 and d²) are scaled before the pseudo-inverse.
-        size = np.linalg.norm(design * root[:, None], axis=0)
-        solver = (np.linalg.pinv(design * root[:, None] / size) / size[:, None]) * root
-        return np.asarray(solver[_COLUMN[target]])
-
     def measure(self, target: Target, points: Sequence[Measured], alpha: float) -> Measured:
         """Return one coefficient, or the lack of fit, with its interval at false-exclusion rate ``alpha``.
 
@@ -209,15 +200,17 @@ class WeightedFit:
         """
         values, errors = np.array([p.value for p in points]), np.array([p.error for p in points])
         models = np.array([p.error if p.model_error is None else p.model_error for p in points])
-        skewnesses = np.array([p.skewness for p in points])
+        skewnesses, x = np.array([p.skewness for p in points]), np.asarray(self.x, dtype=float)
         if self.model == "power":
-            values, errors, models = np.log(values), errors / values, models / values
+            values, errors, models, x = np.log(values), errors / values, models / values, np.log(x)
+        design = np.vander(x, 3 if self.model == "parabola" else 2, increasing=True)
+        # Weighted as planned; where distances have to make a chi-square, by the points' own errors.
+        root, sigma = np.sqrt(np.asarray(self.weights)), np.maximum(errors, models)
+        weighted = design / sigma[:, None] if target == "misfit" else design * root[:, None]
+        # Columns of very different size (1 and d²) are scaled before anything is solved.
+        size = np.linalg.norm(weighted, axis=0)
         if target == "misfit":
-            # Weighted by the points' own errors: those planned would not make a chi-square of the distances.
-            design, sigma = self._design(), np.maximum(errors, models)
-            scaled = design / sigma[:, None]
-            size = np.linalg.norm(scaled, axis=0)
-            coefficients, *_ = np.linalg.lstsq(scaled / size, values / sigma, rcond=None)
+            coefficients, *_ = np.linalg.lstsq(weighted / size, values / sigma, rcond=None)
             fitted = design @ (coefficients / size)
             statistic = float(np.sum(((values - fitted) / sigma) ** 2))
             relative = sigma if self.model == "power" else sigma / np.abs(fitted)
@@ -229,7 +222,7 @@ class WeightedFit:
             skewness = float(np.abs(skewnesses).max()) / math.sqrt(len(points))
         else:
             # A coefficient is a fixed combination of the points, and so are its error and third moment.
-            row = self.influence(target)
+            row = (np.linalg.pinv(weighted / size) / size[:, None] * root)[_COLUMN[target]]
             value, error = float(row @ values), math.sqrt(float(row**2 @ errors**2))
             model = math.sqrt(float(row**2 @ models**2))
             half = intervals.student_quantile(alpha, min(p.blocks for p in points)) * max(error, model)
@@ -242,11 +235,6 @@ class WeightedFit:
             doubt = too_skewed(blocks * intervals.least_blocks(skewness, alpha))
         coordinates = sum(p.coordinates for p in points)
         return Measured(value, error, interval, blocks, coordinates, model, skewness, doubt)
-
-    def _design(self) -> Array:
-        x = np.log(self.x) if self.model == "power" else np.asarray(self.x, dtype=float)
-        columns = [np.ones_like(x), x] + ([x**2] if self.model == "parabola" else [])
-        return np.stack(columns, axis=1)
 
 
 def ordinary(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:

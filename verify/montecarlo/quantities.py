@@ -24,7 +24,6 @@ from verify.montecarlo.blocks import PIECE, Cell, Settings
 from verify.montecarlo.compiling import Column, Compiler
 from verify.montecarlo.distributions import Distribution, stream
 from verify.montecarlo.estimands import Bounded, Crossing, DistanceToLaw, Estimand, Smooth
-from verify.montecarlo.operations import Program
 from verify.montecarlo.shapes import block_variance, lengths_of
 from verify.symbolic.vocabulary import (
     Cov,
@@ -83,18 +82,6 @@ def _is_at_most(expression: sp.Expr, bound: sp.Expr) -> bool:
     x = x.args[0] if isinstance(x, Largest | sp.Sum) else x
     x = x.base if isinstance(x, sp.Pow) and x.exp.is_even else x
     return bound == 1 and isinstance(x, Softmax | Indicator)
-
-
-def _in_symbols(quantity: sp.Expr, cell: Cell) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
-    """Return a quantity with symbols for its means, and what each symbol is the mean of in the cell."""
-    means = {mean: _renamed(mean.args[0]) for mean in sorted(quantity.atoms(E), key=_text)}
-    in_symbols = {mean: _symbol(x) for mean, x in means.items()}
-    # Means over any query and over any other query are the same output, whose slope counts once.
-    outputs = {in_symbols[mean]: x for mean, x in means.items()}
-    for part in sorted(quantity.atoms(Quantile), key=_text):
-        in_symbols[part], shares = _interpolated(part, cell)
-        outputs |= {_symbol(share): share for share in shares}
-    return quantity.xreplace(in_symbols), outputs
 
 
 _text = lru_cache(maxsize=4096)(str)
@@ -158,42 +145,51 @@ def measurement(
     outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
-        in_symbols, outputs_of = _in_symbols(quantity, cell)
-        expression = in_symbols.subs(at)
-        if unknown := sorted(map(str, expression.free_symbols - outputs_of.keys())):
-            raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
-        for x in outputs_of.values():
+        estimands[key], averaged = _estimand(key, quantities[key], quantity, cell, at)
+        for x in averaged:
             if outputs.setdefault(_text(x), x) != x:
                 raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
-        of_means = tuple(outputs_of.items())
-        estimands[key] = _estimand(quantities[key], quantity, expression, of_means, cell, at)
-    programs = {column.program for x in arguments for column in x.atoms(Column)}
-    sentences = " ".join(sorted(map(_sentence_of, programs)))
-    connected = (("program", sentences),) if programs else ()
-    recorded = (*_settings(laws, at, sizes, chosen), *connected)
+    recorded = _settings(laws, at, sizes, chosen)
+    # The first sentence of a program's docstring says what connects it to the chain.
+    sentences = set()
+    for program in {column.program for x in arguments for column in x.atoms(Column)}:
+        sentence = " ".join((inspect.getdoc(program) or "").partition("\n\n")[0].split())
+        if not sentence:
+            says = "has no docstring; say in a sentence what connects it to the derivation"
+            raise ClaimError(f"{getattr(program, '__name__', 'program')} {says}")
+        sentences.add(sentence)
+    if sentences:
+        recorded = (*recorded, ("program", " ".join(sorted(sentences))))
     return replace(cell, settings=recorded, outputs=tuple(outputs.items())), estimands
 
 
 def _estimand(
-    given: sp.Expr,
-    quantity: sp.Expr,
-    expression: sp.Expr,
-    of_means: tuple[tuple[sp.Symbol, sp.Expr], ...],
-    cell: Cell,
-    at: Mapping[Any, Any],
-) -> Estimand:
-    """Return the estimand of a quantity as ``given``, in means, and as an ``expression`` in their symbols."""
+    key: str, given: sp.Expr, quantity: sp.Expr, cell: Cell, at: Mapping[Any, Any]
+) -> tuple[Estimand, tuple[sp.Expr, ...]]:
+    """Return the estimand of a quantity, as it is ``given`` and in means alone, and what these average."""
+    means = {mean: _renamed(mean.args[0]) for mean in sorted(quantity.atoms(E), key=_text)}
+    in_symbols = {mean: _symbol(x) for mean, x in means.items()}
+    # Means over any query and over any other query are the same output, whose slope counts once.
+    outputs = {in_symbols[mean]: x for mean, x in means.items()}
+    for part in sorted(quantity.atoms(Quantile), key=_text):
+        in_symbols[part], shares = _interpolated(part, cell)
+        outputs |= {_symbol(share): share for share in shares}
+    expression = quantity.xreplace(in_symbols).subs(at)
+    if unknown := sorted(map(str, expression.free_symbols - outputs.keys())):
+        raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
+    averaged = tuple(outputs.values())
     is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
     share = _text(_renamed(quantity.args[0])) if is_share else ""
     # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
     if is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot):
-        return Bounded(share)
+        return Bounded(share), averaged
     sizes, positive, derived = dict(cell.sizes), is_nonnegative(given), None
     # Where arrays are of other lengths than their symbols say, what is derived is of other blocks.
     if all(sizes.get(extent, value) == value for extent, value in at.items()):
-        derived = block_variance(expression, of_means, cell.laws, tuple(at.items()))
+        derived = block_variance(expression, tuple(outputs.items()), cell.laws, tuple(at.items()))
     of_block = derived.of(sizes[m], sizes[n], relative=positive) if derived else None
-    return Smooth(expression, tuple((symbol, _text(x)) for symbol, x in of_means), positive, of_block, share)
+    named = tuple((symbol, _text(x)) for symbol, x in outputs.items())
+    return Smooth(expression, named, positive, of_block, share), averaged
 
 
 PAIRS = 64
@@ -261,15 +257,6 @@ def _settings(
     elif {m, n} <= set(sizes):
         recorded["block"] = f"{sizes[m]} queries, {sizes[n]} keys"
     return tuple(recorded.items())
-
-
-def _sentence_of(program: Program) -> str:
-    """Return the first sentence of a program's docstring, which it must have: what connects it to a chain."""
-    text = " ".join((inspect.getdoc(program) or "").partition("\n\n")[0].split())
-    if not text:
-        name = getattr(program, "__name__", "program")
-        raise ClaimError(f"{name} has no docstring; say in a sentence what connects it to the derivation")
-    return text
 
 
 # Values from which the points of a quantile are chosen, and components, at most, that are drawn for them.
