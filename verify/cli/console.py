@@ -186,7 +186,9 @@ def following(begin: Callable[[tuple[str, ...]], None] = lambda _claims: None) -
             # By what is known to be needed so far: samples that stay open grow.
             left = (bar.tasks[task].elapsed or 0) * (wanted / drawn - 1) if drawn else 0
             soon = f"about {left:.0f} s left, " if left else ""
-            bar.update(task, description=f"{soon}{drawn:.1e} of {wanted:.1e} random numbers")
+            if wanted:
+                millions = f"{drawn / 1e6:,.1f} of {wanted / 1e6:,.1f} million random numbers"
+                bar.update(task, description=f"{soon}{millions}")
 
         def on_finish(record: ClaimRecord) -> None:
             bar.advance(task)

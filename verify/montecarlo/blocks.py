@@ -11,6 +11,7 @@ same to the last bit whichever worker draws which chunk, when, and however often
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -156,7 +157,8 @@ class Sample:
 class Sums:
     """Power sums of block vectors about a fixed ``shift``, near the mean so that nothing cancels.
 
-    ``groups`` are the first-order sums of each group alone, shape (GROUPS, k).
+    ``groups`` are the first-order sums of each group alone, shape (GROUPS, k). Of order 1, these and the
+    sums of ``second`` and ``third`` order are empty.
     """
 
     shift: Array
@@ -173,24 +175,15 @@ class Sums:
 
     def to_bytes(self) -> bytes:
         """Return all numbers as bytes, for ``from_bytes``."""
-        head = np.array([self.count, self.shift.size])
-        arrays = (head, self.shift, self.first, self.second, self.third, self.groups)
-        return np.concatenate([array.ravel() for array in arrays], dtype="<f8").tobytes()
+        content = io.BytesIO()
+        np.savez(content, **vars(self))
+        return content.getvalue()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Sums:
-        """Return the sums that ``to_bytes`` gave, to the last bit.
-
-        Raises:
-            ValueError: these are not the bytes of any sums.
-        """
-        (count, outputs), numbers = np.split(np.frombuffer(content, dtype="<f8").astype(float), [2])
-        k, order = int(outputs), 1 if numbers.size == 2 * outputs else 3
-        shapes = [(k,), (k,), *_shapes(k, order)]
-        parts = np.split(numbers, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
-        # Of too few numbers, or too many, the last part has another shape.
-        shift, *others = (part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
-        return cls(shift, int(count), *others)
+        """Return the sums that ``to_bytes`` gave, to the last bit."""
+        with np.load(io.BytesIO(content)) as arrays:
+            return cls(**{**arrays, "count": int(arrays["count"])})
 
     def sample(self, cell: Cell) -> Sample:
         """Return the moments of a cell's blocks summed so far."""
@@ -217,11 +210,6 @@ class Sums:
         return Sample(*counted, mean, second, third, groups, cell.names)
 
 
-def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes of second-order sums, third-order sums and groups of ``k`` outputs."""
-    return ((k, k), (k,) * 3, (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
-
-
 def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     """Return the sums over ``values``, the blocks that follow on ``before`` others."""
     k = shift.size
@@ -229,7 +217,7 @@ def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     moved = np.subtract(values.T, shift[:, None], order="C")
     first = moved.sum(axis=1)
     if order == 1:
-        return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, order)))
+        return Sums(shift, len(values), first, *(np.zeros(0) for _ in range(3)))
     products = (moved[:, None] * moved).reshape(-1, len(values))
     third = (moved @ products.T).reshape((k,) * 3)
     # Blocks are dealt to the groups in turn, going on from those before.

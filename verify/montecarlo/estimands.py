@@ -7,7 +7,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-import scipy
 import sympy
 
 from verify.montecarlo import intervals
@@ -103,10 +102,11 @@ def _crossing() -> Callable[..., Any]:
 def _compiled(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> Callable[..., Any]:
     """Return a function that gives the value and the derivatives; many cells have it in common."""
     parts = [expression, *(expression.diff(symbol) for symbol in symbols)]
-    special = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
-    special["Crossing"] = lambda *shares: _crossing()(*shares)[0]
-    special["CrossingSlope"] = lambda *shares: _crossing()(*shares[:4])[shares[4]]
-    function: Callable[..., Any] = sympy.lambdify(symbols, parts, [special, "numpy"])
+    crossing = {
+        "Crossing": lambda *shares: _crossing()(*shares)[0],
+        "CrossingSlope": lambda *shares: _crossing()(*shares[:4])[shares[4]],
+    }
+    function: Callable[..., Any] = sympy.lambdify(symbols, parts, [crossing, "scipy", "numpy"])
     return function
 
 
