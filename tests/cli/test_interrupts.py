@@ -14,7 +14,6 @@ import pytest
 from tests.tool import ROOT, Ended, alive, begin, finish
 from verify.cli.interrupts import interruptible
 from verify.evidence import RunRecord
-from verify.executors.workers import signals_blocked
 
 Write = Callable[..., Path]
 
@@ -171,11 +170,12 @@ def test_a_blocked_signal_waits_whichever_thread_receives_it() -> None:
 
     def start_a_process() -> None:
         with interruptible():
-            with signals_blocked({signal.SIGINT}):
-                # The process's signal goes to the thread that insists, which does not block it.
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(0.3)
-                reached.append("end of the block")
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            # The process's signal goes to the thread that insists, which does not block it.
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
+            reached.append("end of the block")
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             time.sleep(5)
 
     # A job in the background may have been started deaf to it.

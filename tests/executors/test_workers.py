@@ -1,13 +1,13 @@
 """Worker processes, each task done once and none left over; threads of linear algebra, and freed memory."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -37,13 +37,13 @@ def is_gone(pid: int) -> bool:
 
 @pytest.fixture(
     params=[
-        pytest.param("spawned", marks=pytest.mark.slow),
-        pytest.param("copies", marks=pytest.mark.skipif(sys.platform != "linux", reason="no copies")),
+        pytest.param("spawn", marks=pytest.mark.slow),
+        pytest.param("fork", marks=pytest.mark.skipif(sys.platform != "linux", reason="no copies")),
     ]
 )
 def two(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
     """Yield two workers: new processes, or copies of this one, despite pytest's threads."""
-    monkeypatch.setattr(module, "_is_alone", lambda: request.param == "copies")
+    monkeypatch.setattr(module, "_context", lambda: multiprocessing.get_context(request.param))
     with Workers(2) as workers:
         yield workers
 
@@ -81,14 +81,14 @@ def test_a_process_that_ends_is_noticed(two: Workers) -> None:
 
 
 PARENT = """
-import signal
+import multiprocessing, signal
 from tests.executors.test_workers import busy
 from verify.cli.interrupts import interruptible
 from verify.executors import workers as module
 # Under nohup, and in the background of a script, tests inherit that these are ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
-module._is_alone = lambda: {is_alone}
+module._context = lambda: multiprocessing.get_context({how!r})
 print("said before, once")
 with interruptible(), module.Workers(2) as workers:
     futures = [workers.submit(busy) for _ in range(2)]
@@ -103,7 +103,7 @@ def busy() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes under /proc")
-@pytest.mark.parametrize("is_alone", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("how", [pytest.param("spawn", marks=pytest.mark.slow), "fork"])
 @pytest.mark.parametrize(
     "number",
     [
@@ -112,10 +112,10 @@ def busy() -> None:
         *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGTERM, signal.SIGHUP)),
     ],
 )
-def test_processes_end_with_their_parent(number: int, is_alone: bool) -> None:
+def test_processes_end_with_their_parent(number: int, how: str) -> None:
     """However it ends, and whatever they are doing, they are gone; what it has printed is there once."""
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT.format(is_alone=is_alone)],
+        [sys.executable, "-c", PARENT.format(how=how)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
@@ -140,9 +140,10 @@ def test_processes_end_with_their_parent(number: int, is_alone: bool) -> None:
 
 
 PROGRAM = """
+import multiprocessing
 from pathlib import Path
 from verify.executors import workers as module
-module._is_alone = lambda: False
+module._context = lambda: multiprocessing.get_context("spawn")
 Path("runs").open("a").write("x")
 with module.Workers(2) as workers:
     print(workers.submit(abs, -3).result(), Path("runs").read_text())
@@ -178,37 +179,22 @@ def blas_threads() -> set[int]:
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
-def test_whoever_wants_one_thread_has_it() -> None:
-    """Also a thread that comes after the main one has had its way, and one that is left over by another.
+def test_all_threads_of_a_run_use_one_thread_for_linear_algebra() -> None:
+    """Also while another thread ends its work; afterwards linear algebra uses as many as before.
 
     More threads add products up in another order, so that the last digits would depend on who draws.
     """
-    seen: list[set[int]] = []
-    first_leaves, second_looks = threading.Event(), threading.Event()
 
-    def first() -> None:
+    def draws(_: int) -> set[int]:
         with one_blas_thread():
-            seen.append(blas_threads())
-            first_leaves.wait(10)
-
-    def second() -> None:
-        with one_blas_thread():
-            first_leaves.set()
-            second_looks.wait(10)
-            seen.append(blas_threads())
+            return blas_threads()
 
     with threadpool_limits(limits=2):
-        with one_blas_thread():
-            seen.append(blas_threads())
+        with one_blas_thread(), ThreadPoolExecutor(4) as threads:
+            assert draws(0) == {1}
+            assert list(threads.map(draws, range(20))) == [{1}] * 20
+            assert blas_threads() == {1}
         assert blas_threads() == {2}
-        threads = [threading.Thread(target=target) for target in (first, second)]
-        for thread in threads:
-            thread.start()
-        threads[0].join()
-        second_looks.set()
-        threads[1].join()
-        assert blas_threads() == {2}
-    assert seen == [{1}] * 3
 
 
 ROUNDS = """

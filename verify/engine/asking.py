@@ -29,7 +29,7 @@ from verify.engine.statements import SourceBook
 from verify.errors import ClaimError, SettingsError, nearest
 from verify.evidence import Check, ClaimRecord, Presentation, RunRecord, Settings, Verdict
 from verify.evidence.judging import share
-from verify.executors.workers import Workers, threads_of, using
+from verify.executors.workers import Workers, one_blas_thread, threads_of, using
 from verify.montecarlo import distributions as laws
 from verify.montecarlo.blocks import Drawn, draw_chunk
 from verify.montecarlo.distributions import Distribution
@@ -359,7 +359,7 @@ def ask(
     is_measured = " is measured" if formula is None else ""
     sentences = asked.sentences(lambda x: f"${in_line(x)}$")
     meaning = [f"A question that was asked as: {asked.text.replace('$', '')}.", *sentences]
-    with using(workers) as processes:
+    with one_blas_thread(), using(workers) as processes:
         first: list[Measured] = []
         if asked.formula is None or relation != "=":
             # One place is enough to see what is beyond a bound, and that what is averaged is finite.

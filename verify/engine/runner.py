@@ -19,7 +19,7 @@ from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import PROFILES, ClaimRecord, Presentation, RunRecord, Settings
 from verify.evidence.judging import PLACES, PLANNED_LOOK, share
 from verify.evidence.load import shipped
-from verify.executors.workers import Workers, environment, threads_of, using
+from verify.executors.workers import Workers, environment, one_blas_thread, threads_of, using
 from verify.files import shipped_folder
 from verify.montecarlo.experiment import FINEST
 from verify.montecarlo.intervals import normal_quantile
@@ -97,7 +97,7 @@ def run(
     # Results do not depend on libraries that a claim file may bring.
     versions()  # read once, before any is loaded
     settled: dict[str, SettledClaim] = {}
-    with using(workers) as processes, threads_of(processes.count) as threads:
+    with one_blas_thread(), using(workers) as processes, threads_of(processes.count) as threads:
         # To start processes for a single claim is not worth while.
         here = threads if len(works) == 1 < processes.count else processes
         schedule = Schedule(works, executor or here, store, threads.map, callbacks.on_progress)

@@ -18,12 +18,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
 from multiprocessing import resource_tracker
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
-from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_info
+from threadpoolctl import get_cached_controller, threadpool_info
 
 from verify.errors import SettingsError, VerifyError
 
@@ -109,50 +108,14 @@ def threads_of(count: int) -> Iterator[Executor]:
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-_blas = threading.Lock()
-_users = 0
-_limits: Any = None
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Let linear algebra use one thread inside the ``with`` block, as more would add in another order.
 
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Let linear algebra use one thread each while anyone in this process wants it to.
-
-    More threads add in another order. In libraries whose number of threads belongs to the process, the last
-    user restores the number before the first. In others each thread of Python has its own.
+    In some libraries the number of threads belongs to the process, and the first of Python's threads that
+    sets it decides until it leaves its block: so a run has a block around all of its threads. In others each
+    thread of Python has its own number.
     """
-    global _users, _limits  # noqa: PLW0603 - they belong to the process, too
-    libraries = _libraries(len(sys.modules))
-    with _blas:
-        _users += 1
-        if _users == 1:
-            _limits = _from_this_thread(lambda: libraries.limit(limits=1))
-    try:
-        with libraries.limit(limits=1):
-            yield
-    finally:
-        with _blas:
-            _users -= 1
-            if _users == 0:
-                _from_this_thread(_limits.restore_original_limits)
-
-
-@lru_cache(maxsize=1)
-def _libraries(_modules: int) -> ThreadpoolController:
-    """Return the controller of all libraries loaded; a new library comes only with a new module."""
-    return ThreadpoolController()
-
-
-def _from_this_thread(change: Callable[[], Any]) -> Any:
-    """Return the result of ``change``, which sets limits of the process, as this thread.
-
-    threadpoolctl heeds the first thread only; changes by other threads are ignored without a word.
-    """
-    OpenBLASController.clear_controlling_thread(force=True)
-    try:
-        return change()
-    finally:
-        OpenBLASController.clear_controlling_thread(force=True)
+    return cast("AbstractContextManager[object]", get_cached_controller().limit(limits=1))
 
 
 # --- processes ---
@@ -184,11 +147,12 @@ class Workers(Executor):
             except Exception as error:  # noqa: BLE001 - raised where the result is asked for
                 future.set_exception(error)
             return future
+        # New processes start here: no signal finds them half made.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         # A new process would run the user's program once more.
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
-            # New processes start here: no signal finds them half made.
-            with signals_blocked(set(signal.valid_signals())), warnings.catch_warnings():
+            with warnings.catch_warnings():
                 # Python warns of copies where there are threads, those of linear algebra too.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 if self._pool is None:
@@ -204,6 +168,7 @@ class Workers(Executor):
             ) from error
         finally:
             sys.modules["__main__"] = main
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return future
 
     def start(self) -> None:
@@ -233,19 +198,15 @@ def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
     return contextlib.nullcontext(workers) if isinstance(workers, Workers) else Workers(processors(workers))
 
 
-@contextmanager
-def signals_blocked(signals: set[signal.Signals]) -> Iterator[None]:
-    """Block signals, in the processes and threads that are started in the block too."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _context() -> Any:
-    """Return how processes are made: as copies of this process, or else from nothing."""
-    if _is_alone():
+    """Return how processes are made: as copies of this one where it has no other threads, or from nothing.
+
+    The command line's thread that waits for signals may be there. JAX and PyTorch have threads that Python
+    does not know of, and a copy of a process would wait for them.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    has_hidden = not sys.modules.keys().isdisjoint(("jax", "torch"))
+    if sys.platform == "linux" and is_main and threading.active_count() <= 2 and not has_hidden:
         return multiprocessing.get_context("fork")
     # Python's helper that cleans up after killed processes would warn of its work.
     quietly = "ignore:resource_tracker:UserWarning"
@@ -255,16 +216,6 @@ def _context() -> Any:
     finally:
         sys.warnoptions.remove(quietly)
     return multiprocessing.get_context("spawn")
-
-
-def _is_alone() -> bool:
-    """Whether no other threads are at work here; that of the command line, which waits for signals, may be.
-
-    JAX and PyTorch have threads that Python does not know of, and a copy of a process would wait for them.
-    """
-    is_main = threading.current_thread() is threading.main_thread()
-    has_hidden = not sys.modules.keys().isdisjoint(("jax", "torch"))
-    return sys.platform == "linux" and is_main and threading.active_count() <= 2 and not has_hidden
 
 
 def _begin() -> None:
