@@ -1,13 +1,14 @@
 """Questions: what is derived for them, what is measured, and what becomes of mistakes."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from sympy import Expr, Rational, log, sqrt
 
 from verify.engine import asking
-from verify.engine.asking import LAWS, Answer, ask, assumed, called, law_named, question
+from verify.engine.asking import LAWS, Answer, Question, ask, assumed, called, law_named
 from verify.errors import VerifyError
 from verify.evidence import Check, Proof, Verdict
 from verify.montecarlo.estimands import WITH_ROUNDING
@@ -33,6 +34,16 @@ def variance() -> Answer:
 def largest() -> Answer:
     """The answer to a question of which nothing is derived."""
     return ask("E(max(p))", keys=(4,), **SMALL)
+
+
+Ask = Callable[..., Question]
+
+
+@pytest.fixture
+def question(monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Return how to ask what is derived, and measure nothing."""
+    monkeypatch.setattr(asking, "_measured", lambda *_: None)
+    return lambda text, **options: ask(text, **options).question
 
 
 def fits_of(answer: Answer) -> dict[str, Check]:
@@ -145,7 +156,7 @@ DERIVED = [
     ("text", "law", "formula"),
     [pytest.param(*case, marks=[pytest.mark.slow] * (place > 1)) for place, case in enumerate(DERIVED)],
 )
-def test_formulas_are_derived_for_every_dimension(text: str, law: str, formula: Expr) -> None:
+def test_formulas_are_derived_for_every_dimension(question: Ask, text: str, law: str, formula: Expr) -> None:
     """Moments give a formula for every dimension, from as few of them as it takes, and no line is refuted."""
     asked = question(text, law=law)
     assert asked.formula is not None
@@ -186,7 +197,7 @@ def test_derivation_that_fails_is_shown_and_nothing_is_drawn(monkeypatch: pytest
     assert "\n\nUndecided: the derivation failed, so nothing was drawn: " in str(answer)
 
 
-def test_claim_answers_only_under_its_laws() -> None:
+def test_claim_answers_only_under_its_laws(question: Ask) -> None:
     """A claim on components of mean 0 and variance 1 does not answer for others."""
     general = question("Var(q·k)", law="uniform(0, 1)")
     assert general.claim is None
@@ -195,16 +206,34 @@ def test_claim_answers_only_under_its_laws() -> None:
     assert question("Var(q·k)", query_law="normal(0, 2)", key_law="rademacher").formula == 4 * d
 
 
-def test_any_chain_of_a_claim_answers_where_its_conditions_hold() -> None:
+def test_any_chain_of_a_claim_answers_where_its_conditions_hold(question: Ask) -> None:
     """Not only that of its statement; where its laws or sizes are others, the claim is named, no more."""
     cosine = question("Var(q·k/(|q|*|k|))")
     assert cosine.formula == 1 / d
     other = question("Var(q·k/(|q|*|k|))", law="laplace")
     assert other.formula is None
     assert other.sentences(str)[1] == "Claims that speak of it: query-key-normalisation."
-    assert question("E(H_scaled)").formula == log(n) - Rational(1, 2)
     assert question("E(1/|q|^2)", dimensions=(3,)).formula == 1 / (d - 2)
     assert question("E(1/|q|^2)", dimensions=(2, 3)).formula is None
+
+
+def test_bound_of_what_is_missing_answers_for_the_rest(question: Ask) -> None:
+    """The mean entropy lacks at most half a nat of ln n: that claim says so, and not that of causal rows."""
+    entropy = question("E(H_scaled)")
+    assert (entropy.formula, entropy.relation) == (log(n) - Rational(1, 2), "≥")
+    assert entropy.claim is not None
+    assert entropy.claim.id == "attention-entropy"
+    assert entropy.derivation.problem == ""
+
+
+@pytest.mark.parametrize("law", ["uniform(0, 1)", pytest.param("t(3)", marks=pytest.mark.slow)])
+def test_mean_weight_is_derived_by_symmetry(question: Ask, law: str) -> None:
+    """Whatever the law and the scale of scores; of laws without a variance no chain speaks."""
+    for text in ("E(p)", "E(p_scaled)"):
+        weight = question(text, law=law)
+        assert weight.formula == 1 / n
+        assert weight.derivation.problem == ""
+    assert question("E(p)", law="cauchy").formula is None
 
 
 def test_one_vector_alone_can_be_asked_about() -> None:

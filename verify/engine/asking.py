@@ -40,12 +40,13 @@ from verify.spec.checks import Fit, Items, Plot, Threshold, Within, Wrong
 from verify.spec.claim import Claim
 from verify.spec.comparisons import measurable, normalised, predicted
 from verify.symbolic import vocabulary
+from verify.symbolic.bounds import earlier
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.chains import Chain, Derivation, Related
-from verify.symbolic.checks import derive
+from verify.symbolic.checks import algebra, cited, derive
 from verify.symbolic.grammar import parse, parse_formula
 from verify.symbolic.notation import in_line, plain
-from verify.symbolic.vocabulary import E, Family, Law, Var, d, families_of, k, n, q
+from verify.symbolic.vocabulary import E, Family, Law, Softmax, Var, d, families_of, k, n, over_keys, q
 from verify.text.escapes import for_html
 from verify.text.latex import plain as unformatted
 from verify.text.numbers import beside, estimate
@@ -147,26 +148,34 @@ def assumed(law: Distribution, highest: int) -> Law:
 _NOTHING = Derivation(
     (), "what is averaged is no polynomial of the components, so its mean does not follow from moments"
 )
+_TURNED: dict[str, Any] = {"≤": "≥", "<": ">", "≥": "≤", ">": "<"}
+"""How the negatives of two values stand to each other."""
 
 
 @dataclass(frozen=True)
 class Question:
     """A question: a quantity, the laws of its families, where it is measured, and what is derived for it.
 
-    ``components`` are the laws in words, ``places`` the values of sizes, ``against`` a formula of the asker's
-    own. The ``derivation`` is that of a ``claim`` of the catalogue, or made for the question; where there is
-    none, claims that are ``near`` speak of the quantity.
+    ``places`` are the values of sizes, ``against`` is a formula of the asker's own. The ``derivation`` is
+    that of a ``claim`` of the catalogue, or made for the question; where there is none, claims that are
+    ``near`` speak of the quantity.
     """
 
     text: str
     quantity: Expr
     laws: Mapping[Family, Distribution]
-    components: str
     places: tuple[dict[Any, int], ...]
     against: Expr | None = None
     derivation: Derivation = _NOTHING
     claim: Claim | None = None
     near: tuple[str, ...] = ()
+
+    @property
+    def components(self) -> str:
+        """The laws in words."""
+        first, *others = dict.fromkeys(map(called, self.laws.values()))
+        of_keys = f" of queries and {others[0]} components of keys" if others else ""
+        return f"{first} components{of_keys}"
 
     @property
     def formula(self) -> Expr | None:
@@ -203,53 +212,7 @@ class Question:
         return said
 
 
-def question(
-    text: str,
-    *,
-    law: str = "normal",
-    query_law: str | None = None,
-    key_law: str | None = None,
-    dimensions: Sequence[int] | None = None,
-    keys: Sequence[int] | None = None,
-    against: str | None = None,
-) -> Question:
-    """Return a question, with what is derived for it, after checking all its parts.
-
-    Raises:
-        QuestionError: the expression or the formula cannot be read.
-        SettingsError: a law or a size cannot be, or the laws have fewer moments than it takes.
-    """
-    # In the order in which a reader would correct them: the expression, the laws, the sizes.
-    quantity = parse(text)
-    formula = None if against is None else parse_formula(against)
-    of_all = law_named(law)
-    of_queries = of_all if query_law is None else law_named(query_law, "--query-law")
-    of_keys = of_all if key_law is None else law_named(key_law, "--key-law")
-    # A law of what does not stand in the quantity would be that of nothing that is drawn.
-    families = families_of(quantity)
-    drawn = {family: law for family, law in ((q, of_queries), (k, of_keys)) if family in families}
-    over_keys = quantity.has(n, *vocabulary.BINDERS) or (formula is not None and formula.has(n))
-    if keys and not over_keys:
-        raise SettingsError(
-            f"--keys: nothing in {plain(quantity)} depends on how many keys there are; leave it out"
-        )
-    sizes = sorted(set((4, 16, 64, 256) if dimensions is None else dimensions))
-    many = sorted(set((16,) if keys is None else keys))
-    for option, values in (("--dimensions", sizes), ("--keys", many)):
-        if wrong := [size for size in values if size % 1 or not 1 <= size <= _LARGEST]:
-            raise SettingsError(f"{option} {wrong[0]}: give whole numbers from 1 to {_LARGEST:,}")
-        if not values:
-            raise SettingsError(f"{option}: give at least one number")
-    at_keys: list[dict[Any, int]] = [{n: int(size)} for size in many] if over_keys else [{}]
-    places = tuple({d: int(size), **at} for at in at_keys for size in sizes)
-    names = tuple(dict.fromkeys(map(called, drawn.values())))
-    components = f"{names[0]} components"
-    if len(names) > 1:
-        components += f" of queries and {names[1]} components of keys"
-    return _derived(Question(text, quantity, drawn, components, places, formula))
-
-
-def _derived(asked: Question) -> Question:
+def derived(asked: Question) -> Question:
     """Return a question with its derivation.
 
     Raises:
@@ -260,14 +223,22 @@ def _derived(asked: Question) -> Question:
         for chain in claim.derived().chains:
             start, end = normalised(chain.start), chain.end
             is_formula = not end.free_symbols - {d, n} and not end.has(E, Var, vocabulary.Quantile)
-            if start == quantity and is_formula and _holds(chain, asked):
+            if is_formula and start == quantity and _holds(chain, asked):
                 if chain.relation == "=":
                     return replace(asked, derivation=Derivation((chain,)), claim=claim)
-                bounds += [(chain, claim)] * (chain.relation in "≤<≥>")
+                bounds += [(chain, claim)] * (chain.relation in _TURNED)
+            elif is_formula and chain.relation in _TURNED and _holds(chain, asked):
+                # Of ln n less the mean entropy a bound is known: so is one of the mean entropy.
+                rest = (start + quantity).expand()
+                if not rest.has(E):
+                    says = f"as ${in_line(Related(chain.start, Symbol(chain.relation), end))}$"
+                    turned = Chain(asked.quantity)
+                    turned = turned.then(rest - end, says, earlier(chain), _TURNED[chain.relation])
+                    bounds.append((turned, claim))
             if start.has(quantity):
                 near[claim.id] = None
     try:
-        return replace(asked, derivation=Derivation((_by_moments(asked, partial(derive, asked.quantity)),)))
+        return replace(asked, derivation=Derivation((_by_moments(asked, partial(_chain, asked.quantity)),)))
     except NotDerived as error:
         missing = str(error)
     # What normal components have and these lack is a matter of their moments.
@@ -277,10 +248,24 @@ def _derived(asked: Question) -> Question:
             f"{asked.text} does not exist, or cannot be derived, for {asked.components}: {missing}; "
             "take a law with more moments"
         )
-    # An equation by moments says more than a bound of the catalogue, and that of its statement the most.
-    for chain, claim in sorted(bounds, key=lambda pair: bool(pair[0].name)):
+    # An equation by moments says more than a bound of the catalogue.
+    for chain, claim in bounds:
         return replace(asked, derivation=Derivation((chain,)), claim=claim)
     return replace(asked, near=tuple(near))
+
+
+def _chain(quantity: Expr, laws: Mapping[Any, Law]) -> Chain:
+    """Return a chain from a quantity to its value under laws, by symmetry for a mean weight, or by moments.
+
+    Raises:
+        NotDerived: its value does not follow.
+    """
+    if not (isinstance(quantity, E) and isinstance(quantity.args[0], Softmax)):
+        return derive(quantity, laws)
+    row = E(over_keys(quantity.args[0]))
+    same = "all $n$ weights of a row have one law, hence one mean"
+    chain = Chain(quantity).then(row / n, same, cited("fubini", laws=laws))
+    return chain.then(1 / n, "the weights of a row add up to one", algebra)
 
 
 def _by_moments(asked: Question, made: Callable[[dict[Any, Law]], Made]) -> Made:
@@ -350,41 +335,65 @@ def ask(
     Raises:
         VerifyError: an argument cannot be read or is impossible; a line says which, and how to correct it.
     """
-    asked = question(
-        text, law=law, query_law=query_law, key_law=key_law, dimensions=dimensions, keys=keys, against=against
-    )
-    chosen = runner.settings(seed=seed, tolerance=tolerance)
+    # In the order in which a reader would correct them: the expression, the laws, the sizes.
+    quantity = parse(text)
+    formula = None if against is None else parse_formula(against)
+    of_all = law_named(law)
+    of_queries = of_all if query_law is None else law_named(query_law, "--query-law")
+    of_keys = of_all if key_law is None else law_named(key_law, "--key-law")
+    # A law of what does not stand in the quantity would be that of nothing that is drawn.
+    families = families_of(quantity)
+    drawn = {family: law for family, law in ((q, of_queries), (k, of_keys)) if family in families}
+    has_keys = quantity.has(n, *vocabulary.BINDERS) or (formula is not None and formula.has(n))
+    if keys and not has_keys:
+        raise SettingsError(
+            f"--keys: nothing in {plain(quantity)} depends on how many keys there are; leave it out"
+        )
+    sizes = sorted(set((4, 16, 64, 256) if dimensions is None else dimensions))
+    many = sorted(set((16,) if keys is None else keys))
+    for option, values in (("--dimensions", sizes), ("--keys", many)):
+        if wrong := [size for size in values if size % 1 or not 1 <= size <= _LARGEST]:
+            raise SettingsError(f"{option} {wrong[0]}: give whole numbers from 1 to {_LARGEST:,}")
+        if not values:
+            raise SettingsError(f"{option}: give at least one number")
+    at_keys: list[dict[Any, int]] = [{n: int(size)} for size in many] if has_keys else [{}]
+    places = tuple({d: int(size), **at} for at in at_keys for size in sizes)
+    asked = derived(Question(text, quantity, drawn, places, formula))
+    with one_blas_thread(), using(workers) as processes:
+        return Answer(asked, _measured(asked, runner.settings(seed=seed, tolerance=tolerance), processes))
+
+
+def _measured(asked: Question, chosen: Settings, workers: Workers) -> RunRecord:
+    """Return the record of a run that measures a question, as a claim."""
     formula, relation = asked.compared
+    first: list[Measured] = []
+    if asked.formula is None or relation != "=":
+        # One place is enough to see what is beyond a bound, and that what is averaged is finite.
+        places = asked.places if formula is None else asked.places[-1:]
+        with threads_of(workers.count) as threads:
+            first = [_sampled(asked, at, chosen, threads.map) for at in places]
     says = f"${in_line(asked.stated(formula, relation))}$"
     is_measured = " is measured" if formula is None else ""
-    sentences = asked.sentences(lambda x: f"${in_line(x)}$")
-    meaning = [f"A question that was asked as: {asked.text.replace('$', '')}.", *sentences]
-    with one_blas_thread(), using(workers) as processes:
-        first: list[Measured] = []
-        if asked.formula is None or relation != "=":
-            # One place is enough to see what is beyond a bound, and that what is averaged is finite.
-            places = asked.places if formula is None else asked.places[-1:]
-            with threads_of(processes.count) as threads:
-                first = [_measured(asked, at, chosen, threads.map) for at in places]
-        claim = Claim(
-            id=NAME,
-            title=f"{says} for {asked.components}",
-            statement=f"For independent {asked.components}, {says}{is_measured}.",
-            meaning=" ".join(f"{sentence.rstrip('.')}." for sentence in meaning),
-            references=asked.claim.references if asked.claim else (),
-            derive=lambda: asked.derivation,
-            experiment=lambda: _items(asked, first, chosen.tolerance),
-        )
-        asks = f"What is ${in_line(asked.quantity)}$ for {asked.components}?"
-        record = runner.run(
-            {NAME: in_memory(claim)},
-            chosen,
-            SourceBook(),
-            requested=(NAME,),
-            words=Presentation(title=claim.title, question=asks),
-            workers=processes,
-        )
-    return Answer(asked, record)
+    meaning = [f"A question that was asked as: {asked.text.replace('$', '')}."]
+    meaning += [f"{sentence.rstrip('.')}." for sentence in asked.sentences(lambda x: f"${in_line(x)}$")]
+    claim = Claim(
+        id=NAME,
+        title=f"{says} for {asked.components}",
+        statement=f"For independent {asked.components}, {says}{is_measured}.",
+        meaning=" ".join(meaning),
+        references=asked.claim.references if asked.claim else (),
+        derive=lambda: asked.derivation,
+        experiment=lambda: _items(asked, first, chosen.tolerance),
+    )
+    asks = f"What is ${in_line(asked.quantity)}$ for {asked.components}?"
+    return runner.run(
+        {NAME: in_memory(claim)},
+        chosen,
+        SourceBook(),
+        requested=(NAME,),
+        words=Presentation(title=claim.title, question=asks),
+        workers=workers,
+    )
 
 
 def _id(at: Mapping[Any, int]) -> str:
@@ -468,7 +477,7 @@ def _deviation(measured: Measured) -> float:
     return measured.error * math.sqrt(measured.blocks)
 
 
-def _measured(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Callable[..., Any]) -> Measured:
+def _sampled(asked: Question, at: dict[Any, int], chosen: Settings, mapped: Callable[..., Any]) -> Measured:
     """Return the estimate at a place, from a sample that is doubled until its interval is narrow enough."""
     alpha, name = share(chosen.false_alarm, 1), _id(at)
     quantity, setting = measurable(checks.Check(name, asked.quantity, at, equals=S.Zero, laws=asked.laws))
