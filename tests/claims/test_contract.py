@@ -16,7 +16,7 @@ from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
 from tests.tool import ROOT
 from verify import api
 from verify.engine import runner
-from verify.engine.catalogue import in_memory
+from verify.engine.catalogue import Entry
 from verify.engine.statements import read_sources
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
@@ -42,9 +42,8 @@ def records(quick: RunRecord) -> dict[str, ClaimRecord]:
 
 def run_of(claim: Claim) -> RunRecord:
     """Return a run of one claim alone, with one worker."""
-    return runner.run(
-        {claim.id: in_memory(claim)}, runner.settings(profile="quick"), read_sources(), workers=1
-    )
+    made = Entry(claim.id, "user", made=claim)
+    return runner.run({claim.id: made}, runner.settings(profile="quick"), read_sources(), workers=1)
 
 
 def test_ids_are_the_names_of_files_and_of_nothing_else() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.tool import example_claim
 from verify.engine import evaluate as evaluating
-from verify.engine.catalogue import Entry, catalogue, in_memory, shipped
+from verify.engine.catalogue import Entry, catalogue, shipped
 from verify.engine.evaluate import evaluate, key, perform, versions
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
@@ -90,7 +90,9 @@ def test_any_number_of_processes(alone: list[str], count: int) -> None:
 
 def test_a_claim_made_here_stays_here(alone: list[str]) -> None:
     """It is settled by this process and its threads, and its cells need no pickle."""
-    made = Work(in_memory(catalogue()[NAMES[0]]), settings(profile="quick", tolerance=0.02))
+    made = Work(
+        Entry(NAMES[0], "user", made=catalogue()[NAMES[0]]), settings(profile="quick", tolerance=0.02)
+    )
     with threads_of(2) as threads:
         (claim,) = Schedule([made], Executor(), mapped=threads.map).run()
     assert claim.record.digest == alone[0]
@@ -197,7 +199,7 @@ def test_all_that_a_value_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPat
 
 def test_a_claim_made_in_this_process_is_not_stored() -> None:
     """It may hold anything."""
-    assert key("a", in_memory(catalogue()["score-variance"])) is None
+    assert key("a", Entry("score-variance", "user", made=catalogue()["score-variance"])) is None
 
 
 def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:

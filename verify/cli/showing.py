@@ -140,11 +140,11 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
     """
     from verify.engine import runner
     from verify.engine.catalogue import choose, look_up
-    from verify.executors.workers import processors
+    from verify.executors.workers import Workers
 
     chosen = runner.settings(**options)
     known, names = look_up([*claims, *claim_files])
-    console.tell(runner.plan(choose(known, names), chosen, processors(workers)), hang=0)
+    console.tell(runner.plan(choose(known, names), chosen, Workers(workers).count), hang=0)
 
 
 _EXAMPLES = """\b

@@ -23,11 +23,11 @@ from sympy import Dummy, Expr, Poly, Rational, S, Symbol, simplify, sqrt, sympif
 
 from verify import defaults
 from verify.engine import runner
-from verify.engine.catalogue import catalogue, in_memory
+from verify.engine.catalogue import Entry, catalogue
 from verify.engine.preparing import derivation_text
 from verify.engine.statements import SourceBook
 from verify.errors import ClaimError, SettingsError, nearest
-from verify.evidence import Check, ClaimRecord, Presentation, RunRecord, Settings, Verdict
+from verify.evidence import USER, Check, ClaimRecord, Presentation, RunRecord, Settings, Verdict
 from verify.evidence.judging import share
 from verify.executors.workers import Workers, one_blas_thread, threads_of, using
 from verify.montecarlo import distributions as laws
@@ -387,7 +387,7 @@ def _measured(asked: Question, chosen: Settings, workers: Workers) -> RunRecord:
     )
     asks = f"What is ${in_line(asked.quantity)}$ for {asked.components}?"
     return runner.run(
-        {NAME: in_memory(claim)},
+        {NAME: Entry(NAME, USER, made=claim)},
         chosen,
         SourceBook(),
         requested=(NAME,),

@@ -71,11 +71,6 @@ ClaimSpecifier = str | Path | Claim | Entry
 """A name of a claim: its id, the path of its file, or the claim itself."""
 
 
-def in_memory(claim: Claim) -> Entry:
-    """Return a claim made in this process as an entry."""
-    return Entry(claim.id, USER, made=claim)
-
-
 @cache
 def shipped() -> dict[str, Entry]:
     """Return the claims that come with the tool by id, in the order of the report; none is loaded."""
@@ -100,24 +95,28 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[s
     entries: list[Entry] = [*shipped().values()]
     names: list[str] = []
     for given in claims:
-        entry = given if isinstance(given, str | Entry) else _entry(given)
+        if isinstance(given, str):
+            names.append(given)
+            continue
+        if isinstance(given, Path):
+            entry = read(given)
+        elif isinstance(given, Entry):
+            entry = given
+        elif not given.id:
+            raise ClaimError(
+                f"Claim {given.title!r}: has no id; give it one, such as Claim(id='my-claim', …)"
+            )
+        elif (ships := shipped().get(given.id)) and ships.claim is given:
+            entry = ships
+        else:
+            entry = Entry(given.id, USER, made=given.placed(given.id, USER, {}))
         # Claims made here may be of one id by mistake, which is said below.
-        if isinstance(entry, Entry) and (entry.made or entry not in entries):
+        if entry.made or entry not in entries:
             entries.append(entry)
-        names.append(entry if isinstance(entry, str) else entry.id)
+        names.append(entry.id)
     known = _in_order(entries)
     by_number = {number: name for name, number in numbers(known, known).items()}
     return known, tuple(by_number.get(name, name) for name in names)
-
-
-def _entry(given: Path | Claim) -> Entry:
-    """Return a claim file as it is now, or a claim of this process, which may be one that ships."""
-    if isinstance(given, Path):
-        return read(given)
-    if not given.id:
-        raise ClaimError(f"Claim {given.title!r}: has no id; give it one, such as Claim(id='my-claim', …)")
-    ships = shipped().get(given.id)
-    return ships if ships and ships.claim is given else in_memory(given.placed(given.id, USER, {}))
 
 
 def _in_order(entries: Sequence[Entry]) -> dict[str, Entry]:

@@ -200,39 +200,31 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
             finite; a check without a word on why its tolerance is wide, or without a control; a block that
             takes more memory than a machine has to spare.
     """
-    # The first alone: its correction may well correct the others.
-    for place, mistake in _mistakes(experiment, facts):
-        raise ClaimError(f"claim {claim}{place}: {mistake}")
-
-
-def _mistakes(experiment: Experiment, facts: tuple[Fact, ...]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with an experiment, each after its place."""
     if not experiment.checks or not experiment.controls:
-        yield "", "needs at least one check and one control, or it could not fail"
+        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
     comparisons = every_comparison(experiment)
     for compared in comparisons:
+        where = f"claim {claim}, check {compared.id}"
         if not re.fullmatch(evidence.SLUG, compared.id):
-            yield f", check {compared.id}", "its id is not of lower-case words joined by hyphens; rename it"
-        numbers = {"prediction": compared.prediction.value}
-        if isinstance(compared, Exact):
-            numbers["computed value"] = compared.computed
-        wrong = ((what, value) for what, value in numbers.items() if not math.isfinite(value))
-        for what, value in wrong:
-            yield f", check {compared.id}", f"its {what} is {value:g}; give a finite number"
+            raise ClaimError(f"{where}: its id is not of lower-case words joined by hyphens; rename it")
+        computed = compared.computed if isinstance(compared, Exact) else 0.0
+        for what, value in (("prediction", compared.prediction.value), ("computed value", computed)):
+            if not math.isfinite(value):
+                raise ClaimError(f"{where}: its {what} is {value:g}; give a finite number")
     # A control that takes another way through the code would not notice a mistake in the check's.
     routes = {_route(control.comparison) for control in experiment.controls}
     for check in experiment.checks:
-        if mistake := _silent(check):
-            yield f", check {check.id}", mistake
-        if (route := _route(check)) not in routes:
-            no_control = f"no control goes through its code ({route[0]})"
-            yield f", check {check.id}", f"{no_control}; add a wrong version of it"
-    for cell in (cell for cell in cells_of(comparisons) if cell.too_large):
-        yield f", cell {cell.id}", cell.too_large
+        route = _route(check)
+        no_control = f"no control goes through its code ({route[0]}); add a wrong version of it"
+        if mistake := _silent(check) or ("" if route in routes else no_control):
+            raise ClaimError(f"claim {claim}, check {check.id}: {mistake}")
+    for cell in cells_of(comparisons):
+        if cell.too_large:
+            raise ClaimError(f"claim {claim}, cell {cell.id}: {cell.too_large}")
     # A finding is linked to and cited by its claim and its name.
-    names = Counter(finding.id for finding in (*comparisons, *facts))
-    for name in (name for name, times in names.items() if times > 1):
-        yield "", f"{name!r} names two findings; rename the fact"
+    for name, times in Counter(finding.id for finding in (*comparisons, *facts)).items():
+        if times > 1:
+            raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
 
 
 def _route(comparison: Comparison) -> tuple[str, ...]:

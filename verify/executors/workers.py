@@ -34,17 +34,6 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^\s/]+:\d{1,5}")
 _MALLOC = {-3: 1 << 25, -1: 1 << 27}
 
 
-def processors(workers: int | None) -> int:
-    """Return how many processors to use; None means all.
-
-    Raises:
-        SettingsError: it is less than 1.
-    """
-    if workers is not None and workers < 1:
-        raise SettingsError(f"--workers {workers}: at least one is needed")
-    return workers or os.cpu_count() or 1
-
-
 def environment(workers: int, packages: Sequence[str]) -> dict[str, str]:
     """Return the system, the versions of Python and of ``packages``, and the linear algebra, for a record."""
     return {
@@ -122,14 +111,19 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 
 class Workers(Executor):
-    """A number of processes; tasks for a single worker are done in this process as they are submitted.
+    """A number of processes, one for each processor by default; a single worker is this process itself.
 
-    Processes are copies of this one, with all that is imported here, where it has no other threads and the
-    system is Linux. None outlives it, and Ctrl-C is for this process to handle.
+    That does tasks as they are submitted. Others are copies of this one, with all that is imported here,
+    where it has no other threads and the system is Linux. None outlives it, and Ctrl-C is for this process.
+
+    Raises:
+        SettingsError: there is to be less than one.
     """
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, count: int | None = None) -> None:
+        if count is not None and count < 1:
+            raise SettingsError(f"--workers {count}: at least one is needed")
+        self.count = count or os.cpu_count() or 1
         self._pool: Any = None
         # This process draws as well where it works alone.
         keep_freed()
@@ -190,12 +184,8 @@ class Workers(Executor):
 
 
 def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
-    """Return a context with these workers, or with this number of new workers that end with it.
-
-    Raises:
-        SettingsError: it is no possible number of processors.
-    """
-    return contextlib.nullcontext(workers) if isinstance(workers, Workers) else Workers(processors(workers))
+    """Return a context with these workers, or with this number of new workers that end with it."""
+    return contextlib.nullcontext(workers) if isinstance(workers, Workers) else Workers(workers)
 
 
 def _context() -> Any:
