@@ -65,14 +65,13 @@ def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
         yield
     except Exception as error:
         place, what = place_in(str(origin), error), what_is_wrong(error)
-        fix = f"correct the claim file {origin}" if origin else "correct the claim"
+        where = f"claim {claim}: {place}{': ' if place else ''}"
         if isinstance(error, VerifyError) and error.exit_status == VerifyError.exit_status:
             if type(error) is not ClaimError or not origin or str(origin) in str(error):
                 raise
             # What the tool says of a claim names it already.
-            where, what = f"claim {claim}: {place}: " if place else "", str(error)
-        else:
-            where = f"claim {claim}: {place}{': ' if place else ''}"
+            where, what = where if place else "", str(error)
+        fix = f"correct the claim file {origin}" if origin else "correct the claim"
         raise ClaimError(f"{where}{what}; {fix}") from error
 
 

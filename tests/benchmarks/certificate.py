@@ -6,12 +6,12 @@ at the same relative half-width.
 
 import math
 import time
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tests.montecarlo.samples import draw
+from verify.montecarlo.blocks import Drawn
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import MIN_BLOCKS
 from verify.montecarlo.intervals import normal_quantile
@@ -52,18 +52,14 @@ def engine(d: int, alpha: float) -> tuple[float, float]:
     cell, estimands = measurement(
         f"d{d}", {"variance": Var(score)}, {q: NORMAL, k: NORMAL}, {words.d: d}, tolerance=wanted
     )
-    variance: Any = estimands["variance"]
-    relative = variance.block_variance or math.nan
-    blocks = max(MIN_BLOCKS, math.ceil(relative * (normal_quantile(alpha) * (1 + WIDTH) / WIDTH) ** 2))
-    sums = draw(cell, "certificate", 1, blocks)
-    while True:
-        measured = variance.measure(sums.total.sample(cell), alpha)
+    blocks, sums, reached = MIN_BLOCKS, Drawn(), math.inf
+    while reached > WIDTH:
+        sums = draw(cell, "certificate", 1, blocks, sums)
+        measured = estimands["variance"].measure(sums.total.sample(cell), alpha)
         low, high = measured.interval
         reached = (high - low) / 2 / measured.value
-        if reached <= WIDTH:
-            return time.perf_counter() - begun, reached
-        more = math.ceil(sums.total.count * (reached / WIDTH) ** 2) + 1
-        sums = draw(cell, "certificate", 1, more, sums)
+        blocks = math.ceil(measured.blocks * (reached / WIDTH) ** 2) + 1
+    return time.perf_counter() - begun, reached
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ from typing import TypeVar
 import numpy as np
 from scipy import stats
 from sympy import Symbol
-from threadpoolctl import threadpool_limits
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Sampling
@@ -20,6 +19,7 @@ from verify.symbolic.vocabulary import Var, d, k, m, n, q, score
 T = TypeVar("T")
 Mapper = Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]]
 
+NOTHING = Drawn()
 NAMES = ("mean", "square", "fourth")
 """What the outputs of the samples made here are called, as many as they have."""
 
@@ -81,17 +81,15 @@ def at_least(successes: int, trials: int, promised: float) -> bool:
 
 
 def draw(
-    cell: Cell, claim: str, seed: int, blocks: int, so_far: Drawn | None = None, mapper: Mapper = map
+    cell: Cell, claim: str, seed: int, blocks: int, drawn: Drawn = NOTHING, mapper: Mapper = map
 ) -> Drawn:
-    """Return at least ``blocks`` blocks drawn, in whole batches, going on from ``so_far``.
+    """Return at least ``blocks`` blocks drawn, in whole batches, going on from those ``drawn``.
 
     ``mapper`` applies a function to chunks and yields results in their order; threads come in there.
     """
-    drawn, per_chunk = so_far or Drawn(), cell.chunk_batches
-    chunks = list(drawn.missing(claim, seed, -(-blocks // cell.batch_blocks), per_chunk))
-    with threadpool_limits(limits=1):
-        for chunk, sums in zip(chunks, mapper(partial(draw_chunk, cell), chunks), strict=True):
-            drawn = drawn.then(chunk, sums, per_chunk)
+    chunks = list(drawn.missing(claim, seed, -(-blocks // cell.batch_blocks), cell.chunk_batches))
+    for chunk, sums in zip(chunks, mapper(partial(draw_chunk, cell), chunks), strict=True):
+        drawn = drawn.then(chunk, sums, cell.chunk_batches)
     return drawn
 
 
@@ -105,8 +103,8 @@ class CellSampler:
     def __call__(self, requests: Sequence[Request]) -> tuple[Sums, ...]:
         """Return the sums of each cell requested."""
         for cell, blocks in requests:
-            so_far = self._drawn.get(cell.id)
-            self._drawn[cell.id] = draw(cell, self._claim, self._seed, blocks, so_far)
+            drawn = self._drawn.get(cell.id, NOTHING)
+            self._drawn[cell.id] = draw(cell, self._claim, self._seed, blocks, drawn)
         return tuple(self._drawn[request.cell.id].total for request in requests)
 
 

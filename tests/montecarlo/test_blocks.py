@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.montecarlo.samples import draw, sample_of, score_variance
+from tests.montecarlo.samples import NOTHING, draw, sample_of, score_variance
 from tests.strategies import examples
 from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sample, Sums, sums_of
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
@@ -92,9 +92,9 @@ def sent(function: Callable[[Chunk], Sums], chunks: Iterable[Chunk]) -> list[Sum
     return back[::-1]
 
 
-def drawn(batches: int, so_far: Drawn | None = None, cell: Cell = CELL) -> Drawn:
-    """Return a number of batches of a cell drawn."""
-    return draw(cell, "c", 5, batches * cell.batch_blocks, so_far)
+def drawn(batches: int, so_far: Drawn = NOTHING) -> Drawn:
+    """Return a number of batches drawn."""
+    return draw(CELL, "c", 5, batches * CELL.batch_blocks, so_far)
 
 
 WHOLE = drawn(BATCHES).total.to_bytes()
@@ -105,10 +105,9 @@ WHOLE = drawn(BATCHES).total.to_bytes()
 @given(st.lists(st.integers(1, BATCHES - 1), max_size=4))
 def test_going_on_equals_drawing_at_once(stops: list[int]) -> None:
     """However often a sample is enlarged, within a chunk and beyond, the sums are those of one draw."""
-    state: Drawn | None = None
+    state = NOTHING
     for stop in [*sorted(stops), BATCHES]:
         state = drawn(stop, state)
-    assert state is not None
     assert state.total.to_bytes() == WHOLE
 
 
@@ -116,8 +115,8 @@ def test_workers_and_order_do_not_matter() -> None:
     """Threads, chunks worked on in another order, and chunks that were sent away, give the same sums."""
     blocks = BATCHES * CELL.batch_blocks
     with ThreadPoolExecutor(3) as pool:
-        assert draw(CELL, "c", 5, blocks, None, pool.map).total.to_bytes() == WHOLE
-    assert draw(CELL, "c", 5, blocks, None, sent).total.to_bytes() == WHOLE
+        assert draw(CELL, "c", 5, blocks, mapper=pool.map).total.to_bytes() == WHOLE
+    assert draw(CELL, "c", 5, blocks, mapper=sent).total.to_bytes() == WHOLE
 
 
 def test_claim_cell_and_seed_change_the_sample() -> None:

@@ -219,7 +219,7 @@ def say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
     if sys.stderr.isatty():
         width = max((len(claim.id) for claim in record.claims), default=0)
         for claim in record.claims:
-            tell(_verdict_line(claim, width))
+            tell(_verdict_line(claim, width), hang=width + 4)
     if own_sources:
         for statement in record.statements:
             reasons = " ".join(plain(part.reason) for part in statement.parts if not part.holds)

@@ -49,7 +49,8 @@ def list_(words: tuple[str, ...]) -> None:
                 console.tell(f"\n{chapter}" if listed else chapter)
                 listed = chapter
             ending = " (proved)" if claim["derivation"]["status"] == "proved" else ""
-            console.tell(f"  {at:>4} {name:<{width}}  {title}{ending}")
+            # A long title goes on below its beginning.
+            console.tell(f"  {at:>4} {name:<{width}}  {title}{ending}", hang=width + len(at) + 3)
     if not listed:
         raise ClaimError(f"no claim is about {sought!r}; `sdpa-verify list` shows them all")
 

@@ -555,9 +555,6 @@ class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
     def _latex(self, _: Any) -> str:
         return rf"\text{{{self.name}}}"
 
-    def sort_key(self, order: Any = None) -> Any:  # noqa: ARG002, D102  # as SymPy calls it
-        return self.class_key(), (1, self._hashable_content()), (), 1
-
 
 RANDOM = (sp.Indexed, Dot, Index, Column)
 """Parts that are drawn, or have an axis; an expression without any of these is a number."""

@@ -249,15 +249,10 @@ def _even(moment: Callable[[int], int | Fraction]) -> tuple[Fraction, ...]:
     return tuple(Fraction(0 if order % 2 else moment(order)) for order in range(HIGHEST + 1))
 
 
-def _odd_factorial(order: int) -> int:
-    """Return 1·3⋯(n - 1), the moment of even order n of a normal number."""
-    return math.prod(range(order - 1, 0, -2))
-
-
 # Of an exponential number less its mean they are the subfactorials, !n = n·!(n - 1) + (-1)^n.
 _SUBFACTORIALS = accumulate(range(1, HIGHEST + 1), lambda last, n: n * last + (-1) ** n, initial=1)
 
-NORMAL = Distribution("normal", _even(_odd_factorial), _fill_normal, fills_single=True)
+NORMAL = Distribution("normal", _even(lambda n: math.prod(range(1, n, 2))), _fill_normal, fills_single=True)
 UNIFORM = Distribution(
     "uniform", _even(lambda n: Fraction(3 ** (n // 2), n + 1)), _fill_uniform, fills_single=True
 )
@@ -284,7 +279,7 @@ def student_t(freedom: int) -> Distribution:
 
     def moment(n: int) -> Fraction:
         falling = math.prod(freedom - 2 - 2 * step for step in range(n // 2))
-        return Fraction((freedom - 2) ** (n // 2) * _odd_factorial(n), falling)
+        return Fraction((freedom - 2) ** (n // 2) * math.prod(range(1, n, 2)), falling)
 
     known = tuple(moment(n) if n % 2 == 0 else Fraction(0) for n in range(min(HIGHEST, freedom - 1) + 1))
     return Distribution(f"t({freedom})", known, _FillStudent(freedom))
