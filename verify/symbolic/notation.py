@@ -8,13 +8,12 @@ other scores name them, as in softmax(q·k/√d_k)_j and H(q·k/√d_k).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
 from functools import lru_cache
 from typing import Any
 
 import sympy
-from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sympify
+from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, preorder_traversal, sqrt, sympify
 from sympy.printing.latex import LatexPrinter
 
 from verify.symbolic import vocabulary as of
@@ -77,14 +76,18 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         expression = expression.replace(sympy.erf, lambda x: 2 * PHI(sqrt(2) * x) - 1)
         expression = expression.replace(sympy.erfc, lambda x: 2 * PHI(-sqrt(2) * x))
         self._stroke = stroke
-        places = set(_places(expression))
-        by_size = {size: {place for other, place in places if other == size} for size, _ in places}
-        self._hidden = {place for places in by_size.values() for place in places if len(places) == 1}
+        places, parts = set[tuple[Any, Any]](), preorder_traversal(expression)
+        for part in parts:
+            if isinstance(part, of.Named):
+                parts.skip()  # of what stands under a name nothing is printed
+            elif isinstance(part, Dot | Indexed):
+                places.update(of.places_in(part))
+        of_size = Counter(size for _, size in places)
         # The index of a printed sum or maximum is printed, too.
         sums, rows = expression.atoms(sympy.Sum), expression.atoms(of.Largest, of.LogSumExp)
         summed = {limit[0] for part in sums for limit in part.limits} | {part.args[1] for part in rows}
-        self._hidden = {place for place in self._hidden if isinstance(place, Index)} - summed
-        self._has_queries = len(by_size.get(of.m, ())) > 1
+        only = {place for place, size in places if isinstance(place, Index) and of_size[size] == 1}
+        self._hidden, self._has_queries = only - summed, of_size[of.m] > 1
         # Single letters need no braces below and above: d_k and x^2.
         text = re.sub(r"\\([lgn]e)q ", r"\\\1 ", self.doprint(expression).replace(r" \right", r"\right"))
         text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
@@ -115,31 +118,24 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return str(self._print(expr.args[0]))
 
     def _print_Softmax(self, expr: Any) -> str:  # noqa: N802
-        x, key = expr.args
-        index = f"_{{{self._print(key)}}}"
-        if self._are_usual(x):
-            return f"p{index}"
-        with self._without(key):
-            return rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}"
+        weights = self._of_row(expr, "p", r"\operatorname{softmax}")
+        return f"{weights}_{{{self._print(expr.args[1])}}}"
 
     def _print_Entropy(self, expr: Any) -> str:  # noqa: N802
-        x, key = expr.args
-        if self._are_usual(x):
-            return "H"
-        with self._without(key):
-            return rf"H\left({self._print(x)}\right)"
+        return self._of_row(expr, "H", "H")
 
-    def _are_usual(self, scores: Any) -> bool:
-        """Return whether weights of these scores are p without further words; of several queries none are."""
-        is_row = isinstance(scores, Indexed) and scores.base == of.s
-        return (is_row or isinstance(scores, Dot)) and not self._has_queries
-
-    @contextmanager
-    def _without(self, key: Any) -> Iterator[None]:
-        """Hide the index of a key: without it a score stands for those of all keys."""
+    def _of_row(self, expr: Any, usual: str, name: str) -> str:
+        """Return the letter of the weights or entropy of raw scores; for all other scores they are named."""
+        scores, key = expr.args
+        is_raw = isinstance(scores, Dot) or (isinstance(scores, Indexed) and scores.base == of.s)
+        # Among several queries it has to be said whose scores they are.
+        if is_raw and not self._has_queries:
+            return usual
+        # Without the index of the key, a score stands for those of all keys.
         before, self._hidden = self._hidden, self._hidden | {key}
-        yield
+        text = self._named(name, (scores,))
         self._hidden = before
+        return text
 
     def _print_LogSumExp(self, expr: Any) -> str:  # noqa: N802
         x, key = expr.args
@@ -147,7 +143,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _print_Largest(self, expr: Any) -> str:  # noqa: N802
         x, key = expr.args
-        return rf"\max_{{{self._print(key)}}} {self._in_brackets_if(x.is_Add, x)}"
+        return rf"\max_{{{self._print(key)}}} {_in_brackets_if(x.is_Add, self._print(x))}"
 
     def _print_E(self, expr: Any) -> str:  # noqa: N802
         (x,) = expr.args
@@ -201,7 +197,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             is_whole = isinstance(index, Index) and (low, high) in ((1, of.n), (1, of.m))
             limits = "" if is_whole else f"={self._print(low)}}}^{{{self._print(high)}"
             text += rf"\sum_{{{self._print(index)}{limits}}} "
-        return text + self._in_brackets_if(expr.function.is_Add, expr.function)
+        return text + _in_brackets_if(expr.function.is_Add, self._print(expr.function))
 
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
         # SymPy orders terms by their names, so for that those of keys come after those of queries.
@@ -222,9 +218,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             last = max(above, key=_rank)
             is_open = len(above) == 1 and isinstance(last, (Add, *_LARGE))
             is_open |= isinstance(last, sympy.log) and last.args[0].is_Atom
-            over = self._in_brackets_if(is_open, None, over)
+            over = _in_brackets_if(is_open, over)
             lies_open = len(below) > 1 or below[0].is_Add or _is_dot(below[0]) or isinstance(below[0], _LARGE)
-            return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
+            return f"{sign}{over}/{_in_brackets_if(lies_open, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
         large = [factor for factor in above if isinstance(factor, _LARGE)] if not self._stroke else []
         over = self._product([factor for factor in above if factor not in large]) or "1"
@@ -238,7 +234,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             is_last = place == len(factors) - 1
             lies_open = factor.is_Add or (isinstance(factor, _LARGE) and not is_last)
             lies_open |= _is_dot(factor) and (dots > 1 or not is_last)
-            written = self._in_brackets_if(bool(lies_open) and len(factors) > 1, factor)
+            written = _in_brackets_if(lies_open and len(factors) > 1, self._print(factor))
             text += ("" if not place else r" \cdot " if written[0].isdigit() else " ") + written
         return text
 
@@ -246,16 +242,15 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         base, power = expr.base, expr.exp
         if power.is_Rational and power.is_negative:
             return self._print_Mul(expr)
-        if _is_length(expr):
-            return str(self._print(base)).removesuffix("^{2}")
+        if _is_squared_length(base):
+            length = str(self._print(base)).removesuffix("^{2}")
+            return length if power == S.Half else f"{length}^{{{self._above(2 * power)}}}"
         if power.is_Rational and power.p == 1 and power.q > 1:
             return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
-        if _is_squared_length(base):
-            return f"{str(self._print(base)).removesuffix('{2}')}{{{self._above(2 * power)}}}"
         is_closed = base.is_Symbol or base.is_NumberSymbol or isinstance(base, Indexed)
         is_closed |= bool(base.is_Integer and base.is_nonnegative)
         is_closed |= base.is_Function and not isinstance(base, _OPEN) and not _is_dot(base)
-        return f"{self._in_brackets_if(not is_closed, base)}^{{{self._above(power)}}}"
+        return f"{_in_brackets_if(not is_closed, self._print(base))}^{{{self._above(power)}}}"
 
     def _print_Rational(self, expr: Any) -> str:  # noqa: N802
         if expr.q == 1 or self._stroke:
@@ -291,9 +286,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         self._stroke = before
         return text
 
-    def _in_brackets_if(self, lies_open: bool, expression: Any, written: str = "") -> str:
-        text = written or str(self._print(expression))
-        return rf"\left({text}\right)" if lies_open else text
+
+def _in_brackets_if(lies_open: Any, text: str) -> str:
+    return rf"\left({text}\right)" if lies_open else text
 
 
 def _is_dot(x: Any) -> bool:
@@ -303,27 +298,8 @@ def _is_dot(x: Any) -> bool:
     return isinstance(x, of.Named) and r"\cdot" in x.args[0].name
 
 
-def _is_length(x: Any) -> bool:
-    """Return whether this is the root of a squared length, which is drawn without a root."""
-    return _is_root(x) and _is_squared_length(x.base)
-
-
 def _is_squared_length(part: Any) -> bool:
     return isinstance(part, Dot) and part.args[:2] == part.args[2:]
-
-
-def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each place in a range of a family that is printed, with the size of the range."""
-    if isinstance(expression, of.Named):
-        return
-    if isinstance(expression, Dot):
-        left, first, right, second = expression.args
-        yield from ((left.ranges[0], first), (right.ranges[0], second))
-    elif isinstance(expression, Indexed) and isinstance(expression.base, Family):
-        yield from zip(expression.base.ranges, expression.indices, strict=False)
-    else:
-        for part in expression.args:
-            yield from _places(part)
 
 
 def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
@@ -343,7 +319,9 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
     for root in [factor for factor in above if _is_root(factor) and factor.base in below]:
         above.remove(root)
         below[below.index(root.base)] = root
-    over, under = ([x for x in side if _is_root(x) and not _is_length(x)] for side in (above, below))
+    over, under = (
+        [x for x in side if _is_root(x) and not _is_squared_length(x.base)] for side in (above, below)
+    )
     if len(over) + len(under) > 1:
         top, bottom = (Mul(*(root.base for root in roots)) for roots in (over, under))
         root = sqrt(top / bottom if over else bottom, evaluate=False)

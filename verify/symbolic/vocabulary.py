@@ -13,8 +13,8 @@ from functools import lru_cache
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sympy import Add, Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, binomial, exp, factorial2, log
-from sympy import sqrt, symbols, sympify
+from sympy import Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, exp, expand, log, sqrt, symbols
+from sympy import sympify
 
 from verify.errors import ClaimError
 
@@ -91,6 +91,15 @@ s = Family("s", m, n)
 """Scores of rows: that of query a and key j is ``s[a, j]``, independent of all others."""
 
 
+class Defined(Function):  # type: ignore[misc]  # SymPy has no types
+    """A function that stands for an expression of its arguments, which its class writes out."""
+
+    @property
+    def definition(self) -> Expr:
+        """The expression that it stands for."""
+        return self._written_out(*self.args)
+
+
 class _LikeItsArgument(Function):  # type: ignore[misc]  # SymPy has no types
     """A function that is real, positive or not negative where its first argument is."""
 
@@ -110,29 +119,23 @@ class E(_LikeItsArgument):
     nargs = 1
 
 
-class Var(Function):  # type: ignore[misc]  # SymPy has no types
+class Var(Defined):
     """The variance, E x² - (E x)²."""
 
     nargs = 1
     is_nonnegative = True
 
-    @property
-    def definition(self) -> Expr:
-        """The mean square less the squared mean."""
-        (x,) = self.args
+    def _written_out(self, x: Any) -> Expr:
         return E(x**2) - E(x) ** 2
 
 
-class Cov(Function):  # type: ignore[misc]  # SymPy has no types
+class Cov(Defined):
     """The covariance, E xy - E x·E y."""
 
     nargs = 2
     is_extended_real = True
 
-    @property
-    def definition(self) -> Expr:
-        """The mean product less the product of the means."""
-        x, y = self.args
+    def _written_out(self, x: Any, y: Any) -> Expr:
         return E(x * y) - E(x) * E(y)
 
 
@@ -154,7 +157,7 @@ class LargestGap(Function):  # type: ignore[misc]  # SymPy has no types
     is_nonnegative = True
 
 
-class Dot(Function):  # type: ignore[misc]  # SymPy has no types
+class Dot(Defined):
     """``Dot(q, a, k, j)``: the dot product of vector a of one family and vector j of another."""
 
     nargs = 4
@@ -168,10 +171,7 @@ class Dot(Function):  # type: ignore[misc]  # SymPy has no types
         """The number of components."""
         return self.args[0].ranges[-1]
 
-    @property
-    def definition(self) -> Expr:
-        """The sum over components that it stands for."""
-        left, first, right, second = self.args
+    def _written_out(self, left: Any, first: Any, right: Any, second: Any) -> Expr:
         return Sum(left[first, i] * right[second, i], (i, 1, self.size))
 
 
@@ -184,17 +184,16 @@ score = score_of(a, j)
 """q·k, the raw score of any query and any key."""
 
 
-class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
+class Softmax(Defined):
     """``Softmax(x, j)``: the weight of key j among scores x, which depend on j."""
 
     nargs = 2
     is_positive = True
 
-    @property
-    def definition(self) -> Expr:
-        """Its quotient; j stays the key that is meant, and another index runs over all keys."""
-        x, other = self.row
-        return exp(self.args[0]) / Sum(exp(x), (other, 1, range_of(x, other)))
+    def _written_out(self, x: Any, _: Any) -> Expr:
+        # j stays the key that is meant, and another index runs over all keys.
+        row, other = self.row
+        return exp(x) / Sum(exp(row), (other, 1, range_of(row, other)))
 
     @property
     def row(self) -> tuple[Expr, Index]:
@@ -209,40 +208,33 @@ class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
         # A number may stand elsewhere in x, too: only the place of a key is meant.
         moved = {}
         for part in x.atoms(Indexed, Dot):
-            if isinstance(part, Dot):
-                sizes = {1: part.args[0].ranges[0], 3: part.args[2].ranges[0]}
-            else:
-                sizes = dict(enumerate(getattr(part.base, "ranges", ()), 1))
-            places = {at: size for at, size in sizes.items() if part.args[at] == key}
+            # In a dot product families and places stand by turns.
+            spots = range(1, len(part.args), 2 if isinstance(part, Dot) else 1)
+            pairs = zip(spots, places_in(part), strict=False)
+            places = {at: size for at, (place, size) in pairs if place == key}
             # Where a number stands both for a query and a key, as in q_1·k_1, it is the key that runs.
             keys = [at for at, size in places.items() if size == n] or list(places)[:1]
             moved[part] = part.func(*(other if at in keys else arg for at, arg in enumerate(part.args)))
         return x.xreplace(moved), other
 
 
-class Entropy(Function):  # type: ignore[misc]  # SymPy has no types
+class Entropy(Defined):
     """``Entropy(x, j)``: the entropy, in nats, of the weights of scores x over keys j."""
 
     nargs = 2
     is_nonnegative = True
 
-    @property
-    def definition(self) -> Expr:
-        """Log-sum-exp less the mean score, which it stands for."""
-        x, key = self.args
+    def _written_out(self, x: Any, key: Any) -> Expr:
         return LogSumExp(x, key) - Sum(Softmax(x, key) * x, (key, 1, range_of(x, key)))
 
 
-class LogSumExp(Function):  # type: ignore[misc]  # SymPy has no types
+class LogSumExp(Defined):
     """``LogSumExp(x, j)``: the logarithm of the sum of exponentials of x over keys j."""
 
     nargs = 2
     is_extended_real = True
 
-    @property
-    def definition(self) -> Expr:
-        """The logarithm of the sum."""
-        x, key = self.args
+    def _written_out(self, x: Any, key: Any) -> Expr:
         return log(Sum(exp(x), (key, 1, range_of(x, key))))
 
 
@@ -264,16 +256,14 @@ class Indicator(Function):  # type: ignore[misc]  # SymPy has no types
     is_nonnegative = True
 
 
-class Named(Function):  # type: ignore[misc]  # SymPy has no types
+class Named(Defined):
     """``Named(symbol, x)``: an expression under a name of its own, by which it is printed."""
 
     nargs = 2
     is_extended_real = True
 
-    @property
-    def definition(self) -> Expr:
-        """The expression that the name stands for."""
-        return self.args[1]
+    def _written_out(self, _: Any, x: Any) -> Expr:
+        return x
 
 
 BINDERS = (Softmax, Entropy, LogSumExp, Largest)
@@ -309,6 +299,14 @@ def definition(expression: Any) -> Expr:
     return definition(x.definition) if hasattr(type(x), "definition") else x
 
 
+def places_in(part: Any) -> list[tuple[Any, Any]]:
+    """Return the places of a component, or of a dot product, each with the size of its range."""
+    if isinstance(part, Dot):
+        left, first, right, second = part.args
+        return [(first, left.ranges[0]), (second, right.ranges[0])]
+    return list(zip(part.indices, getattr(part.base, "ranges", ()), strict=False))
+
+
 @lru_cache(maxsize=65536)
 def range_of(expression: Any, index: Index) -> Expr:
     """Return the size of the range of an index, from the first family that has it.
@@ -321,13 +319,10 @@ def range_of(expression: Any, index: Index) -> Expr:
     bound = [part for part in expression.atoms(Sum) if index in {limit[0] for limit in part.limits}]
     if bound and index in (outside := expression.xreplace(dict.fromkeys(bound, S.One))).free_symbols:
         expression = outside
-    for part in expression.atoms(Indexed):
-        for size, place in zip(getattr(part.base, "ranges", ()), part.indices, strict=False):
+    for part in (*expression.atoms(Indexed), *expression.atoms(Dot)):
+        for place, size in places_in(part):
             if place == index:
                 return size
-    for left, first, right, second in (part.args for part in expression.atoms(Dot)):
-        if index in (first, second):
-            return (left if index == first else right).ranges[0]
     raise ClaimError(f"{expression}: no family has the index {index}; write one as in k[{index}, i]")
 
 
@@ -403,14 +398,12 @@ HIGHEST = 16
 def normal(mean: Any = 0, deviation: Any = 1) -> Law:
     """Return the normal law, with its moments up to order 16."""
     mu, spread = sympify(mean), sympify(deviation)
-    z = [factorial2(order - 1) if order % 2 == 0 else S.Zero for order in range(HIGHEST + 1)]
-    # E (μ + σz)ⁿ by the binomial theorem, with E zⁿ = (n - 1)!! for even n.
-    raw = tuple(
-        Add(*(binomial(order, x) * spread**x * z[x] * mu ** (order - x) for x in range(order + 1)))
-        for order in range(HIGHEST + 1)
-    )
+    raw = [S.One, mu]
+    # By parts, E xⁿ = μ E xⁿ⁻¹ + (n - 1)σ² E xⁿ⁻².
+    while len(raw) <= HIGHEST:
+        raw.append(expand(mu * raw[-1] + (len(raw) - 1) * spread**2 * raw[-2]))
     named = f"normal components of mean {mu} and variance {spread**2}"
-    return Law("standard normal components" if (mu, spread) == (0, 1) else named, raw, whole=True)
+    return Law("standard normal components" if (mu, spread) == (0, 1) else named, tuple(raw), whole=True)
 
 
 mu_q, mu_k = symbols("mu_q mu_k", real=True)
