@@ -3,7 +3,7 @@
 A statement is the chain's, of Coq's real numbers: sizes are natural numbers, families that stand in
 a mean are arrays of variables on a space of outcomes, all others arrays of numbers. Its hypotheses are those
 of the chain: domains of symbols, ranges of indices, independence and moments of the laws that its checks
-assume. Places count from 1 here and from 0 in Coq: ``_place``, ``_print_Index`` and ``_print_Sum`` translate.
+assume. Places count from 1 here and from 0 in Coq; ``_place``, ``_print_Symbol``, ``_print_Sum`` translate.
 """
 
 import hashlib
@@ -21,8 +21,9 @@ from sympy.printing.str import StrPrinter
 
 from verify.proofs import RECORD, SOURCES
 from verify.symbolic.chains import Chain, Derivation
+from verify.symbolic.evaluation import symbols_in
 from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Given, Index, Made, Softmax, Var, families_of
-from verify.symbolic.vocabulary import free_indices, free_symbols, range_of, unnamed
+from verify.symbolic.vocabulary import free_indices, range_of, unnamed
 
 RELATIONS = {"=": "=", "≤": "<=", "<": "<", "≥": ">=", ">": ">", "⇔": "<->"}
 PLAIN = (Add, Mul, Pow, Rational, Symbol, Indexed, Sum, Derivative, KroneckerDelta, exp, log, sign, sin, cos)
@@ -69,7 +70,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         for family in self.families:
             _require(getattr(family, "ranges", ()) and not isinstance(family, Made), f"the family {family}")
         numbers = [*(size for f in self.families for size in f.ranges), *sum(self.raw.values(), ())]
-        symbols = set().union(*map(free_symbols, map(sympify, [self.everything, *numbers])))
+        symbols = set(symbols_in(Tuple(self.everything, *numbers))) - {Symbol("+")}  # a limit's direction
         self.symbols = sorted((x for x in symbols if not isinstance(x, Index)), key=_name)
         self.free = sorted(free_indices(self.sides), key=str)
         self.in_mean, self.slope, self.integrable = False, "", list[str]()
@@ -154,10 +155,9 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         return f"{self._print(x.lhs)} {x.rel_op.replace('==', '=')} {self._print(x.rhs)}"
 
     def _print_Symbol(self, x: Any) -> str:
-        return self._print_Index(x) if x in self.offsets else f"INR {_name(x)}" if x.is_integer else _name(x)
-
-    def _print_Index(self, x: Any) -> str:
-        return f"INR ({_name(x)} + {self.offsets.get(x, 0) + 1})"
+        if isinstance(x, Index) or x in self.offsets:
+            return f"INR ({_name(x)} + {self.offsets.get(x, 0) + 1})"
+        return f"INR {_name(x)}" if x.is_integer else _name(x)
 
     def _place(self, x: Any) -> str:
         _require(isinstance(x, Index) or (x.is_Integer and x > 0), f"the place {x}")

@@ -9,20 +9,18 @@ and integrated where it is put in, and needs no step of its own for that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from sympy import Add, Derivative, Dummy, Eq, Indexed, IndexedBase, Integral, Limit, Max, Min, Mul, Pow
 from sympy import S, Subs, Sum, Tuple, sympify
 
-from verify.errors import ClaimError
 from verify.symbolic.chains import Chain, LineCheck, Relation
-from verify.symbolic.evaluation import derived
+from verify.symbolic.evaluation import derived, ranges_of
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, LogSumExp, Softmax, StepError
-from verify.symbolic.vocabulary import as_drawn, families_of, free_indices, range_of
+from verify.symbolic.vocabulary import as_drawn, families_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 
@@ -220,12 +218,11 @@ def _runs_over_others(
             other = (condition.free_symbols & running).pop()
             return f"it holds for {condition}, and the line goes over other {other}, too"
     # A line about places j ≠ l says nothing of the terms j = l of a sum over both.
-    sides, sizes = Add(chain.start, chain.end, evaluate=False), dict[Any, set[Any]]()
-    for index in free_indices(sides):
-        with suppress(ClaimError):
-            sizes.setdefault(range_of(sides, index), set()).add(values.get(index, index))
-    for places in sizes.values():
-        if len(places) > 1 and running & places:
+    of_size: dict[Any, set[Any]] = {}
+    for index, size in ranges_of(chain.start, chain.end):
+        of_size.setdefault(size, set()).add(values.get(index, index))
+    for size, places in of_size.items():
+        if size and len(places) > 1 and running & places:
             both = " and ".join(sorted(map(str, places)))
             return f"it speaks of different {both}, which the line sums over, equal ones too"
     return ""

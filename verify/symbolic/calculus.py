@@ -99,16 +99,15 @@ def _value(x: Any, laws: tuple[tuple[Family, Law], ...], partly: bool) -> Any:
     places = {(place, size) for place, size in _places(entries) if place in free or place.is_Integer}
     if low != 1 or not all(size == high for place, size in places if place == index):
         raise NotDerived(f"the sum over {index} from {low} to {high} has means of several places")
-    others = {place for place, size in places if size == high} - {index}
-    return _summed(lambda place: _value(summand.xreplace({index: place}), laws, partly), index, high, others)
+    return _summed(lambda place: _value(summand.xreplace({index: place}), laws, partly), index, high, places)
 
 
-def _summed(value: Callable[[Any], Any], index: Index, size: Any, others: set[Any]) -> Any:
-    """Return the sum of a mean over an index, of which the places of ``others`` are counted apart.
+def _summed(value: Callable[[Any], Any], index: Index, size: Any, places: set[tuple[Any, Any]]) -> Any:
+    """Return the sum of a mean over an index, of which the other ``places`` in its range are counted apart.
 
     Means of equal places are other numbers, as E q⁴ is not (E q²)².
     """
-    elsewhere = value(index)
+    elsewhere, others = value(index), {place for place, its in places if its == size} - {index}
     equal = (value(place) - elsewhere.xreplace({index: place}) for place in others)
     whole = Sum(elsewhere, (index, 1, size)) if elsewhere.has(index) else size * elsewhere
     return (whole.doit() if elsewhere.is_polynomial(index) else whole) + Add(*equal)
@@ -214,9 +213,8 @@ def _total(term: _Term, laws: Laws) -> Any:
         moved = ((base, tuple(to if x == index else x for x in places)) for base, places in entries)
         return _total(_Term(term.factor.xreplace({index: to}), rest, tuple(moved)), laws)
 
-    size, at = bound[index], _places(entries)
-    others = {place for place, its in at if its == size and (index, size) in at} - set(bound)
-    return _summed(value, Index(f"{index.name}'{len(bound) - 1}"), size, others)
+    free = {(place, size) for place, size in _places(entries) if place not in bound}
+    return _summed(value, Index(f"{index.name}'{len(bound) - 1}"), bound[index], free)
 
 
 def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -> Expr:

@@ -186,9 +186,8 @@ class Chain:
         """
         # An equation composes with anything; ≤ with < makes <, and ≤ with ≥ or "~" makes nothing.
         relations = {line.relation for line in self.lines} - {"="}
-        for weak, strict in (("≤", "<"), ("≥", ">")):
-            if relations == {weak, strict}:
-                return strict  # type: ignore[return-value]
+        if relations in ({"≤", "<"}, {"≥", ">"}):
+            relations -= {"≤", "≥"}
         if len(relations) > 1:
             directions = ", ".join(sorted(relations))
             raise ClaimError(

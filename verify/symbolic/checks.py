@@ -7,7 +7,6 @@ That a law is normal where it has to be is checked; all conditions stand in the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from sympy import Derivative, Eq, Function, Indexed, Integral, S, Sum, collect, expand, factor
@@ -18,10 +17,10 @@ from verify.files import shipped_table
 from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected, no_polynomial
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation, Theorem
-from verify.symbolic.evaluation import Undecided
+from verify.symbolic.evaluation import Undecided, ranges_of
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.vocabulary import Cov, E, Index, Laws, Made, StepError, Var, definition
-from verify.symbolic.vocabulary import families_of, free_indices, range_of
+from verify.symbolic.vocabulary import families_of
 
 
 def _by_algebra(before: Any, after: Any, _: Relation) -> None:
@@ -99,12 +98,10 @@ def substitute(values: Mapping[Any, Any]) -> LineCheck:
                 raise StepError(f"{symbol} does not stand in the line before")
         # Two free indices over one range mean different places, which must not become the same.
         places: dict[tuple[Any, Any], Any] = {}
-        for index in sorted(free_indices(opened), key=str):
-            with suppress(ClaimError):
-                value = put.get(index, index)
-                first = places.setdefault((range_of(opened, index), value), index)
-                if first != index:
-                    raise StepError(f"{first} and {index} mean different places; both cannot be {value}")
+        for index, size in ranges_of(opened):
+            value = put.get(index, index)
+            if size and (first := places.setdefault((size, value), index)) != index:
+                raise StepError(f"{first} and {index} mean different places; both cannot be {value}")
         # A size is put in by evaluating there: families keep their ranges.
         sizes = {symbol: int(x) for symbol, x in put.items() if is_size(symbol) and x.is_Integer}
         others = {symbol: value for symbol, value in put.items() if symbol not in sizes}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Function, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta
 from sympy import Le, Limit, Lt, Mul, Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan
 from sympy import Union, erf, exp, factor, fraction, log, oo, sympify, tanh, together
-from sympy.core.assumptions import StdFactKB
 from sympy.solvers.inequalities import solve_poly_inequality
 
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Index, Indicator, Largest, LogSumExp, Quantile
@@ -113,13 +112,13 @@ class Signs:
         """
         if x in self.names:
             return self.names[x]
-        written = x.func(*map(self.plain, x.args)) if x.args and not isinstance(x, _HIDDEN) else x
         if isinstance(x, _HIDDEN):
-            written = _Hidden("h")
-            # SymPy's symbols share their known facts with all that are declared alike.
-            written._assumptions = StdFactKB(written.assumptions0)
-            written.signs, written.whole = self, x
-        elif isinstance(x, Symbol):
+            written = self._hidden(x)
+        elif x.args:
+            written = x.func(*map(self.plain, x.args))
+        else:
+            written = x
+        if isinstance(x, Symbol):
             low, high = self.ends.get(x, (-oo, oo))
             low = S.One if low == -oo and x.is_positive and x.is_integer else low
             if low != -oo:
@@ -128,6 +127,23 @@ class Signs:
                 written = self.plain(high) - Dummy("t", nonnegative=True)
         self.names[x] = written
         return written
+
+    def _hidden(self, x: Any) -> Any:
+        """Return a symbol that has the signs of a part, as far as they are visible."""
+        if isinstance(x, MEANS):
+            inside, of = self.within(x.args[1:]), x.args[0]
+            is_real = inside.real(of)
+            is_positive, is_nonnegative = (
+                self.forward(x, strict=strict) and inside.nonnegative(of, strict=strict)
+                for strict in (True, False)
+            )
+        else:
+            is_real = not isinstance(x, Limit | Subs | Derivative)
+            of = x.args[0] if isinstance(x, Largest) else S.NegativeOne
+            is_positive = x.is_positive or self.positive(of)
+            is_nonnegative = x.is_nonnegative or self.nonnegative(of)
+        known = {"real": is_real, "positive": is_positive, "nonnegative": is_nonnegative}
+        return Dummy("h", **{fact: True for fact, holds in known.items() if holds})
 
     def forward(self, x: Any, *, strict: bool = False) -> bool:
         """Return whether a sum or an integral visibly goes from low to high; else it has the other sign."""
@@ -239,31 +255,3 @@ class Signs:
 @lru_cache(maxsize=4096)  # for it is asked of a sum and its negative, strictly and not, in line after line
 def _factored(x: Any) -> Any:
     return -_factored(-x) if x.could_extract_minus_sign() else factor(x)
-
-
-class _Hidden(Dummy):  # type: ignore[misc]  # SymPy has no types
-    """A symbol for a part whose sign SymPy does not know; it is worked out when SymPy asks for it."""
-
-    def _eval_is_real(self) -> bool | None:
-        if isinstance(self.whole, MEANS):
-            return self._inside.real(self.whole.args[0]) or None
-        return not isinstance(self.whole, Limit | Subs | Derivative) or None
-
-    def _eval_is_positive(self) -> bool | None:
-        return self._has_sign(strict=True)
-
-    def _eval_is_nonnegative(self) -> bool | None:
-        return self._has_sign(strict=False)
-
-    def _has_sign(self, *, strict: bool) -> bool | None:
-        x, signs = self.whole, self.signs
-        if isinstance(x, MEANS):
-            inside = signs.forward(x, strict=strict) and self._inside.nonnegative(x.args[0], strict=strict)
-            return inside or None
-        known = x.is_positive or (not strict and x.is_nonnegative)
-        return known or (isinstance(x, Largest) and signs.nonnegative(x.args[0], strict=strict)) or None
-
-    @cached_property
-    def _inside(self) -> Signs:
-        inside: Signs = self.signs.within(getattr(self.whole, "limits", ()))
-        return inside

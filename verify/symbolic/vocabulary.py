@@ -351,14 +351,6 @@ def free_indices(expression: Any) -> set[Index]:
     return set[Index]().union(*map(free_indices, x.args))
 
 
-def free_symbols(expression: Any) -> set[Any]:
-    """Return the symbols that no sum binds, indices among them, without names of families."""
-    # SymPy counts the name of an indexed base as a free symbol.
-    labels = {part.base.label for part in expression.atoms(Indexed)}
-    labels |= {family.label for family in families_of(expression)}
-    return {x for x in expression.free_symbols - labels if x.is_Symbol and not isinstance(x, Indexed)}
-
-
 @lru_cache(maxsize=65536)
 def families_of(expression: Any) -> frozenset[Family]:
     """Return the families that an expression is made of."""
