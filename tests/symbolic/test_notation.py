@@ -54,6 +54,7 @@ PLAIN = [
     (gamma(d / 2 + S.Half) / gamma(d / 2), "Γ(d_k/2 + 1/2)/Γ(d_k/2)"),
     (Le(E(squares(score)), 1), "E[Σ_j p_j²] ≤ 1"),
     (Dot(q, a, q, a), "|q|²"),
+    (E(Dot(q, a, q, a) ** Rational(1, 4)), "E[√(|q|)]"),
     (score_of(a, j) * score_of(a, l), "(q·k_j) (q·k_l)"),
     (Named(Symbol(r"x\cdot y"), x) ** 2 / Named(Symbol("u"), n) ** 2, "(x·y)²/u²"),
     (Given("mu_q", d)[i], "μ_qi"),

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import count, product
 from typing import Any, NamedTuple
 
 from sympy import Add, Dummy, Expr, Function, Indexed, KroneckerDelta, Max, Min, Poly, PolynomialError, Pow
@@ -58,22 +58,13 @@ def expected(expression: Any, laws: Laws, *, partly: bool = False) -> Expr:
     for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
         if not isinstance(base, Family):
             raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
-    by_name = tuple(sorted(laws.items(), key=lambda item: str(item[0])))
-    return _value(_apart(opened, []), by_name, partly)
+    by_name, numbers = tuple(sorted(laws.items(), key=lambda item: str(item[0]))), count()
 
+    # Each sum gets indices of its own, the innermost first, so that places can be put in for them.
+    def with_own_indices(part: Any) -> Any:
+        return part.xreplace({x: Index(f"{x.name}~{next(numbers)}") for x, _, _ in part.limits})
 
-def _apart(expression: Any, used: list[Index]) -> Any:
-    """Return an expression whose sums have indices of their own, named in the order in which they stand."""
-    if isinstance(expression, Sum):
-        renamed = {}
-        for index, _, _ in expression.limits:
-            used.append(Index(f"{index.name}~{len(used)}"))
-            renamed[index] = used[-1]
-        summand = _apart(expression.function.xreplace(renamed), used)
-        return Sum(summand, *((renamed[index], low, high) for index, low, high in expression.limits))
-    if not expression.has(Sum):
-        return expression
-    return expression.func(*(_apart(part, used) for part in expression.args))
+    return _value(opened.replace(lambda part: isinstance(part, Sum), with_own_indices), by_name, partly)
 
 
 def _value(x: Any, laws: tuple[tuple[Family, Law], ...], partly: bool) -> Any:

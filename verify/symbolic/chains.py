@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from sympy import Function, sympify
+from sympy import Function, Symbol, sympify
 from sympy.logic.boolalg import BooleanAtom
 
 from verify.errors import ClaimError, unknown
-from verify.symbolic.notation import assumptions_of, in_line, plain
+from verify.symbolic.notation import SIZES, in_line, latex, plain, sentences_of
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import Laws, StepError, as_drawn, families_of
+from verify.symbolic.vocabulary import E, Family, Law, Laws, StepError, as_drawn, families_of
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
 """How a line stands to the line before it; "~": it is its leading term, "⇔": each implies the other."""
@@ -197,8 +197,29 @@ class Chain:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """All that its lines assume, in words, each once."""
-        return assumptions_of(self)
+        """All that its lines assume, in sentences: laws, what checks say, conditions, domains of symbols."""
+        expressions = [self.start, *(sympify(line.expression) for line in self.lines)]
+        families = set().union(*map(families_of, expressions))
+        laws: dict[Family, Law] = {}
+        for line in self.lines:
+            for family, law in (line.check.laws or {}).items():
+                # The law of which most is assumed serves all lines.
+                laws[family] = max(
+                    laws.get(family, law), law, key=lambda known: (known.whole, len(known.raw))
+                )
+        sentences = sentences_of({family: law for family, law in laws.items() if family in families})
+        if not laws and any(expression.has(E) for expression in expressions):
+            sentences.append("Any law for which the means exist.")
+        sentences += [words for line in self.lines for words in line.check.assumes]
+        sentences += [f"${in_line(condition)}$." for condition in self.given]
+        # The domains of symbols that are neither indices, sizes, deviations nor any real number.
+        symbols = set().union(*(expression.free_symbols for expression in expressions)) - set(SIZES)
+        for symbol in sorted(symbols, key=str):
+            sign = "positive" if symbol.is_positive else "not negative" if symbol.is_nonnegative else ""
+            kind = " ".join(["a", *sign.split(), "whole number"]) if symbol.is_integer else sign
+            if kind and type(symbol) is Symbol and not str(symbol).startswith("sigma"):
+                sentences.append(f"${latex(symbol)}$ is {kind}.")
+        return tuple(dict.fromkeys(sentences))
 
     @cached_property
     def checked(self) -> tuple[CheckedLine, ...]:

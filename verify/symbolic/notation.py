@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +18,7 @@ from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, preorder_
 from sympy.printing.latex import LatexPrinter
 
 from verify.symbolic import vocabulary as of
-from verify.symbolic.vocabulary import Dot, E, Family, Index, Indicator, Law
+from verify.symbolic.vocabulary import Dot, Family, Index, Indicator, Law
 from verify.text.latex import spoken as in_signs
 
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
@@ -242,15 +243,15 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         base, power = expr.base, expr.exp
         if power.is_Rational and power.is_negative:
             return self._print_Mul(expr)
-        if _is_squared_length(base):
-            length = str(self._print(base)).removesuffix("^{2}")
-            return length if power == S.Half else f"{length}^{{{self._above(2 * power)}}}"
-        if power.is_Rational and power.p == 1 and power.q > 1:
-            return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
-        is_closed = base.is_Symbol or base.is_NumberSymbol or isinstance(base, Indexed)
+        text, is_length = str(self._print(base)), _is_squared_length(base)
+        if is_length:
+            text, power = text.removesuffix("^{2}"), 2 * power
+        if power.is_Rational and power.p == 1:
+            return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{text}}}" if power.q > 1 else text
+        is_closed = is_length or base.is_Symbol or base.is_NumberSymbol or isinstance(base, Indexed)
         is_closed |= bool(base.is_Integer and base.is_nonnegative)
         is_closed |= base.is_Function and not isinstance(base, _OPEN) and not _is_dot(base)
-        return f"{_in_brackets_if(not is_closed, self._print(base))}^{{{self._above(power)}}}"
+        return f"{_in_brackets_if(not is_closed, text)}^{{{self._above(power)}}}"
 
     def _print_Rational(self, expr: Any) -> str:  # noqa: N802
         if expr.q == 1 or self._stroke:
@@ -334,14 +335,14 @@ def _is_root(factor: Any) -> bool:
     return bool(factor.is_Pow and factor.exp == S.Half)
 
 
-_SIZES = {of.d: 0, of.d_v: 1, of.n: 2, of.m: 3}
+SIZES = {of.d: 0, of.d_v: 1, of.n: 2, of.m: 3}
 _ORDER = {"q": 0, "k": 1, "v": 2, "u": 3}
 
 
 def _renamed(expression: Any) -> dict[Any, Any]:
     """Return names by which the numbers of keys stand behind those of queries."""
     of_keys = (symbol for symbol in expression.free_symbols if symbol.is_Symbol and symbol.name[-2:] == "_k")
-    return {x: Symbol(f"{x.name[:-1]}q~", **x.assumptions0) for x in of_keys if x not in _SIZES}
+    return {x: Symbol(f"{x.name[:-1]}q~", **x.assumptions0) for x in of_keys if x not in SIZES}
 
 
 @lru_cache(maxsize=4096)  # for it prints most factors, which stand in line after line
@@ -352,7 +353,7 @@ def _rank(factor: Any) -> tuple[Any, ...]:
         return 0, 0, str(factor)
     if isinstance(base, Symbol):
         stem, _, index = base.name.partition("_")
-        return 1, _SIZES.get(base, 9), stem, _ORDER.get(index, 9), index
+        return 1, SIZES.get(base, 9), stem, _ORDER.get(index, 9), index
     families = [_ORDER.get(str(family.label), 9) for family in of.families_of(base)]
     if isinstance(base, Dot):
         return 7, min(families, default=0), str(factor)
@@ -368,32 +369,7 @@ _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r
 _LETTERS |= {"γ": r"\gamma", "κ": r"\kappa"}
 
 
-def assumptions_of(chain: Any) -> tuple[str, ...]:
-    """Return the assumptions of a chain, in sentences: laws, those of its checks, conditions, domains."""
-    expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
-    families = set().union(*map(of.families_of, expressions))
-    laws: dict[Family, Law] = {}
-    for line in chain.lines:
-        for family, law in (line.check.laws or {}).items():
-            # The law of which most is assumed serves all lines.
-            known = laws.get(family, law)
-            laws[family] = max(known, law, key=lambda of_line: (of_line.whole, len(of_line.raw)))
-    sentences = _laws({family: law for family, law in laws.items() if family in families})
-    if not laws and any(expression.has(E) for expression in expressions):
-        sentences.append("Any law for which the means exist.")
-    sentences += [words for line in chain.lines for words in line.check.assumes]
-    sentences += [f"${in_line(condition)}$." for condition in chain.given]
-    # The domains of symbols that are neither indices, sizes, deviations nor any real number.
-    symbols = set().union(*(expression.free_symbols for expression in expressions)) - set(_SIZES)
-    for symbol in sorted(symbols, key=str):
-        sign = "positive" if symbol.is_positive else "not negative" if symbol.is_nonnegative else ""
-        kind = " ".join(["a", *sign.split(), "whole number"]) if symbol.is_integer else sign
-        if kind and type(symbol) is Symbol and not str(symbol).startswith("sigma"):
-            sentences.append(f"${latex(symbol)}$ is {kind}.")
-    return tuple(dict.fromkeys(sentences))
-
-
-def _laws(laws: dict[Family, Law]) -> list[str]:
+def sentences_of(laws: Mapping[Family, Law]) -> list[str]:
     """Return the assumptions on families, those of the same law together."""
     sentences, groups = list[str](), dict[Law, list[str]]()
     for family in (family for family in _VECTORS if family in laws):
