@@ -107,6 +107,7 @@ MISTAKES = [
     ("E(score) +", 10, "something is missing at the end"),
     ("q·k", 0, "q·k is random, and stands outside a mean; write E(…) or Var(…) around it"),
     ("d_k + 1", 0, "nothing is averaged: write E(…) or Var(…)"),
+    ("exp(E(pi))", 0, "nothing in it is random"),
     ("E(q·k, p)", 1, "E holds one expression, not 2"),
     ("Cov(q·k)", 3, "Cov holds two expressions, not 1"),
     ("quantile(q·k, 2)", 0, "a quantile's level is a number between 0 and 1"),

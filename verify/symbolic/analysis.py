@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import mpmath
@@ -79,7 +80,7 @@ def _by_sympy(integral: Any, given: tuple[Any, ...]) -> Any:
     for pieces in value.atoms(Piecewise):
         closed, condition = pieces.args[0]
         symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
-        for point, _ in zip(_points(symbols, given), range(CONDITION_POINTS), strict=False):
+        for point in islice(_points(symbols, given), CONDITION_POINTS):
             holds = condition.subs(point)
             if (holds if holds in {S.true, S.false} else simplify(holds)) != True:  # noqa: E712 - SymPy's
                 raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
@@ -335,8 +336,10 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
     symbols = before.free_symbols | after.free_symbols
     if families_of(before) | families_of(after):
         raise StepError("it speaks of what is random, which has no value at a point")
-    tried = 0
-    for point, _ in zip(_points(symbols, given), range(POINTS), strict=False):
+    points = list(islice(_points(symbols, given), POINTS))
+    if not points:
+        raise StepError("no point was found at which all that is given holds")
+    for point in points:
         at = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
         try:
             with mpmath.workdps(digits + 10):
@@ -347,9 +350,6 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
                     raise StepError(f"at {at or 'these values'} it is {shown[0]}, and this line {shown[1]}")
         except (ZeroDivisionError, ValueError, TypeError, NameError, mpmath.mp.NoConvergence) as error:
             raise StepError(f"it could not be evaluated at {at}: {error}") from error
-        tried += 1
-    if not tried:
-        raise StepError("no point was found at which all that is given holds")
 
 
 def number_of(x: Any) -> Any:

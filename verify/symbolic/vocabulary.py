@@ -118,6 +118,10 @@ class E(_LikeItsArgument):
 
     nargs = 1
 
+    def _eval_evalf(self, _: int) -> None:
+        # SymPy would take it for mpmath's constant of this name, which is no function.
+        return None
+
 
 class Var(Defined):
     """The variance, E x² - (E x)²."""
