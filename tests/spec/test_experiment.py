@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sympy import Integer, Integral, S, Symbol, exp, gamma, oo, sqrt
@@ -105,6 +106,26 @@ def test_laws_that_the_chain_does_not_assume_are_refused() -> None:
     says = r"check c: its chain assumes mean 0 and variance 1 for q, and of Cauchy no moment of order 1 is"
     with pytest.raises(ClaimError, match=says):
         made(Check("c", Var(score), {d: 12}, equals=d, laws={q: CAUCHY}))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"at": {"d": 8}}, "'d' is given a value, and is no symbol; give a symbol, as in {d: 8}"),
+        ({"at": {d: 1.5}}, "d_k is 1.5; give a whole number from 1 on"),
+        ({"at": {d: 8, n: 0}}, "n is 0; give a whole number from 1 on"),
+        ({"shape": {n: 2.5}}, "n is 2.5; give a whole number from 1 on"),
+        ({"laws": "laplace"}, "'laplace' is no family; give laws by families, as in laws={q: LAPLACE, k: "),
+        ({"laws": RADEMACHER}, "'Rademacher' is no family; give laws by families"),
+        ({"laws": {q: "laplace"}}, "'laplace' is no law; give laws by families"),
+    ],
+)
+def test_values_have_symbols_and_sizes_are_whole_and_families_have_laws(
+    given: dict[str, Any], message: str
+) -> None:
+    """Anything else is refused where it is written, with what to give."""
+    with pytest.raises(ClaimError, match=f"^{re.escape(f'check x: {message}')}"):
+        Check("x", **{"quantity": VARIANCE, "at": {d: 8}, **given})
 
 
 def test_a_prediction_that_contradicts_what_is_derived_is_refused() -> None:
@@ -221,6 +242,16 @@ def test_every_quantity_gets_a_biased_prediction() -> None:
     asking = [replace(check, control=check.id == "variance-d2") for check in variances(2, 4, 8)]
     (usual,) = made(*asking).controls
     assert (usual.comparison.id, usual.truth) == ("biased-prediction", 2)
+
+
+def test_a_wrong_version_of_a_check_is_predicted_under_its_laws() -> None:
+    """And at its values, without that either is said again; under laws of its own, if it has some."""
+    check = Check("u", Var(score), {d: 12}, equals=7 * d / 144, laws={q: UNIT_INTERVAL, k: UNIT_INTERVAL})
+    plain = Wrong("plain", of="u", equals=d * sigma_q**2 * sigma_k**2, says="means do not matter")
+    other = replace(plain, id="other", laws={q: RADEMACHER, k: UNIT_INTERVAL})
+    controls = {control.comparison.id: control for control in made(check, plain, other).controls}
+    values = [controls[name].comparison.prediction.value for name in ("plain", "other")]
+    assert values == pytest.approx([12 / 144, 12 / 12])
 
 
 def test_a_wrong_version_knows_the_truth_where_a_check_says_it() -> None:

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Self
 
-from sympy import Expr, Symbol
+from sympy import Expr, S, Symbol, sympify
 
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
@@ -86,6 +86,19 @@ class Compared(Sharing):
     def __post_init__(self) -> None:
         if isinstance(self.quantity, Chain | Derivation):
             object.__setattr__(self, "quantity", self.quantity.start)
+        for symbol, value in (*self.at.items(), *self.shape.items()):
+            if not isinstance(symbol, Symbol):
+                says = f"{symbol!r} is given a value, and is no symbol; give a symbol, as in {{d: 8}}"
+                raise ClaimError(f"check {self.id}: {says}")
+            number = sympify(value) if symbol.is_integer else S.One
+            if not number.is_Integer or (symbol.is_positive and number < 1):
+                least = " from 1 on" * bool(symbol.is_positive)
+                raise ClaimError(f"check {self.id}: {symbol} is {value}; give a whole number{least}")
+        for family, law in self.laws.items() if isinstance(self.laws, Mapping) else [(self.laws, None)]:
+            for part, kind, words in ((family, Family, "family"), (law, Distribution, "law")):
+                if not isinstance(part, kind):
+                    says = f"{getattr(part, 'name', part)!r} is no {words}; give laws by families"
+                    raise ClaimError(f"check {self.id}: {says}, as in laws={{q: LAPLACE, k: LAPLACE}}")
 
     def within(self, run: float = PROFILES["standard"]) -> Within:
         """Return the band around the prediction at a run's tolerance."""
@@ -147,10 +160,10 @@ _SIDES = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">
 class Wrong(Compared):
     """A wrong version of the claim, which must come out refuted; in words, ``says``, or in formulas.
 
-    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself. A
-    computed value's code gets other ``arguments``, at the settings ``at``; with a prediction of its own, the
-    value is compared with that. The true value is derived where a check of the same quantity at the same
-    setting predicts it.
+    ``of`` is the id of a check, fit or computed value that it changes, under the same laws and values;
+    without it, it stands by itself. A computed value's code gets other ``arguments``, at the settings ``at``;
+    with a prediction of its own, the value is compared with that. The true value is derived where a check of
+    the same quantity at the same setting predicts it.
     """
 
     says: str = ""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -117,6 +118,14 @@ class Claim:
         """The beginning of a message; on a claim file, it begins with the file, from which the id follows."""
         return f"claim {self.id}: " if self.id else "Claim: "
 
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Put that beginning before what is wrong in the claim's functions, or in what they give."""
+        try:
+            yield
+        except ClaimError as error:
+            raise ClaimError(f"{self._named}{error}") from None
+
     def _made_by(self, name: str, *given: Any) -> Any:
         """Call a function of the claim with the arguments that it names; nothing comes where it has none."""
         function = getattr(self, name)
@@ -129,10 +138,8 @@ class Claim:
     def _derivation(self) -> Derivation:
         if self.derive is None:
             return Derivation((), "nothing is derived")
-        try:
+        with self._naming():
             return Derivation.of(self._made_by("derive"))
-        except ClaimError as error:
-            raise ClaimError(f"claim {self.id}: {error}") from None
 
     def derived(self) -> Derivation:
         """Return the result of ``derive`` as a derivation; its lines are not checked yet.
@@ -154,11 +161,12 @@ class Claim:
             ClaimError: it yields something that is no part of an experiment.
         """
         if (derivation, tolerance) not in self._items:
-            made = self._made_by("experiment", derivation, tolerance)
-            items = tuple(made) if isinstance(made, Iterable) else (made,)
+            with self._naming():
+                made = self._made_by("experiment", derivation, tolerance)
+                items = tuple(made) if isinstance(made, Iterable) else (made,)
             if others := [type(item).__name__ for item in items if not isinstance(item, Item)]:
                 says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
-                raise ClaimError(f"claim {self.id}: its experiment yields {others[0]}; {says}")
+                raise ClaimError(f"{self._named}its experiment yields {others[0]}; {says}")
             self._items[derivation, tolerance] = items
         return self._items[derivation, tolerance]
 
@@ -169,10 +177,8 @@ class Claim:
             ClaimError: an item does not fit.
         """
         items = self.items(derivation, tolerance)
-        try:
+        with self._naming():
             return experiment_of(items, derivation, tolerance)
-        except ClaimError as error:
-            raise ClaimError(f"claim {self.id}: {error}") from None
 
     def exact_values(self, derivation: Derivation, tolerance: float = 0.01) -> tuple[Fact, ...]:
         """Return the claim's facts, exact values that a document may print."""
@@ -186,9 +192,8 @@ class Claim:
         plots = [drawing.plot(item, findings, self.title) for item in items if isinstance(item, Plot)]
         own = self._made_by("figures", derivation, findings)  # one figure, or several
         plots += [own] if isinstance(own, Figure) else list(own)
-        fits = [item for item in items if isinstance(item, Fit)]
-        if not plots and fits:
-            plots.append(drawing.usual(self.title, fits[0], findings))
+        if not plots and (fit := next((item for item in items if isinstance(item, Fit)), None)):
+            plots.append(drawing.usual(self.title, fit, findings))
         return tuple(plots)
 
     def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Self:

@@ -7,9 +7,10 @@ that quantities that differ in these alone share draws too. A check of a chain's
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -111,17 +112,14 @@ def normalised(quantity: Any) -> Expr:
     return opened.replace(lambda part: isinstance(part, E), outside)
 
 
-def cell_name(setting: Setting, taken: set[str]) -> str:
-    """Return the name of a setting, which seeds its draws: its values, and laws other than the normal law."""
+def cell_name(setting: Setting, taken: Collection[str]) -> str:
+    """Return a new name of a setting, which seeds its draws: its values, and laws but the normal law."""
     values = [f"{str(symbol).removesuffix('_k')}{value}" for symbol, value in setting.at]
     laws = dict.fromkeys(law.name for _, law in setting.laws if law != NORMAL)
     parts = [*["pairs"] * setting.pairs, *values, *laws]
     name = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-") or "all"
-    unique, number = name, 2
-    while unique in taken:
-        unique, number = f"{name}-{number}", number + 1
-    taken.add(unique)
-    return unique
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain([name], numbered) if each not in taken)
 
 
 def predicted(given: Compared) -> Prediction:

@@ -83,9 +83,9 @@ class Plan:
         for name, (quantity, setting) in self.measured.items():
             together.setdefault(setting, {})[name] = quantity
         # In the order of the items, so that a name that is taken gets its number by what stands before it.
-        names: set[str] = set()
         for setting, quantities in together.items():
-            name, laws, at = cell_name(setting, names), dict(setting.laws), dict(setting.at)
+            name = cell_name(setting, [cell.id for cell in self.cells.values()])
+            laws, at = dict(setting.laws), dict(setting.at)
             if setting.pairs:
                 self.cells[setting], estimands = of_pairs(name, quantities, laws, at)
             else:
@@ -127,8 +127,9 @@ class Plan:
             computed: Any = check.code(*item.arguments)
             changes |= {"computed": float(computed), "settings": tuple(settings.items())}
         if not item.arguments or item.compared:
-            at = item.at or getattr(self.compared.get(item.of), "at", {})
-            changes["prediction"] = predicted(replace(item, at=at))
+            same = self.compared.get(item.of, item)
+            there = replace(item, at=item.at or same.at, laws=item.laws or same.laws)
+            changes["prediction"] = predicted(there)
             if not isinstance(check, FittedCoefficient):
                 changes["relation"] = item.relation
         # Where nothing is drawn, a control has no power that could be computed.

@@ -70,12 +70,10 @@ def transform(name: Literal["characteristic", "exponential"]) -> tuple[Chain, Ch
         return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
 
     key, query = over(v, exp(unit * b * v)), Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo))
-    of_key = Chain(key, name="of-key", title="A mean over a normal component of a key").then(
-        exp(unit**2 * b**2 / 2), "integrated", integral()
-    )
-    of_query = Chain(query, name="of-query", title="A mean over a normal component of a query").then(
-        1 / sqrt(c), "integrated", integral()
-    )
+    of_key = Chain(key, name="of-key", title="A mean over a normal component of a key")
+    of_key = of_key.then(exp(unit**2 * b**2 / 2), "integrated", integral())
+    of_query = Chain(query, name="of-query", title="A mean over a normal component of a query")
+    of_query = of_query.then(1 / sqrt(c), "integrated", integral())
     product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
     both, there = over(u, over(v, exp(unit * factor * u * v))), earlier(of_query, at={c: rest}, given=given)
     of_score = Chain(E(exp(unit * factor * score)), name=name, title=title, given=given).through(
@@ -171,11 +169,10 @@ def squares_lack(name: str = "") -> tuple[Chain, Chain]:
         (E(weighted) / sigma**2, "integration by parts", stein),
         (E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤"),
     )
-    bound = Chain(first.start, name=name, title="A bound by the number of keys" * bool(name)).through(
+    return first, Chain(first.start, name=name, title="A bound by the number of keys" * bool(name)).through(
         (first.end, "the bound by the largest score", earlier(first), "≤"),
         (sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤"),
     )
-    return first, bound
 
 
 @cache  # so that its lines are checked once in a process

@@ -6,9 +6,8 @@ from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim
 from verify.spec import Derivative, Dot, E, Expr, Family, Items, Named, Rational, S, Softmax, Sum, Symbol
 from verify.spec import Threshold, Within, Wrong, a, algebra, assume, at_most, cite, d, d_v, derivative, e, i
 from verify.spec import j, k, l, m, moments, n, over_keys, q, s, score, squares, symbols, u, v
-from verify.spec.arrays import Array, attention_in_loops, complex_step, entries, gradients
-from verify.spec.arrays import gradients_of_loops, in_single_precision, largest_difference, over_queries
-from verify.spec.arrays import probabilities, softmax
+from verify.spec.arrays import Array, attention_in_loops, complex_step, entries, gradients, gradients_of_loops
+from verify.spec.arrays import in_single_precision, largest_difference, over_queries, probabilities, softmax
 
 SIZES, SCALE = {"queries": 3, "keys": 4, "d_k": 5, "d_v": 2}, 0.6
 # Fixed queries, keys, values and gradients at the output.
@@ -35,8 +34,7 @@ def loss(weights: Expr) -> Expr:
 
 def of_score(x: Expr) -> Expr:
     """Return the loss's derivative by score j, from the derivatives by the weights."""
-    other = weight(x.xreplace({j: l}), l)
-    return weight(x) * (Dot(u, a, v, j) - over_keys(other * Dot(u, a, v, l), l))
+    return weight(x) * (Dot(u, a, v, j) - over_keys(weight(x.xreplace({j: l}), l) * Dot(u, a, v, l), l))
 
 
 OF_SCORE = Named(Symbol("dS_{aj}"), of_score(c * score))

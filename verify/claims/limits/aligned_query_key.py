@@ -1,8 +1,8 @@
 """Aligned queries and keys have scores with a mean of their own."""
 
-from verify.spec import Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, S, Symbol, Var, Within
-from verify.spec import Wrong, a, algebra, cite, d, earlier, i, latex, m, moments, normal, over_components, q
-from verify.spec import sqrt
+from verify.spec import Chain, Chains, Check, Claim, Derivation, E, Family, Items, Named, Plot, S, Symbol, Var
+from verify.spec import Within, Wrong, a, algebra, cite, d, earlier, i, latex, m, moments, normal
+from verify.spec import over_components, q, sqrt
 
 DIMENSIONS, RHO = (4, 16, 64), S.Half
 FACTORS = {"root-mean": 1 / sqrt(d), "over-mean": 1 / d}
@@ -13,7 +13,7 @@ SCORE = over_components(q[a, i] * (rho * q[a, i] + sqrt(1 - rho**2) * x[a, i]))
 ALIGNED = Named(Symbol(r"q\cdot k"), SCORE)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     given, put_in = (rho <= 1,), r"$k = \rho q + \sqrt{1 - \rho^2}\,x$; x is independent of the query"
     mean = Chain(E(ALIGNED), given=given).through(
         (E(SCORE), put_in, algebra),
@@ -26,18 +26,15 @@ def derive() -> tuple[Chain, ...]:
         (over_components(square + beside), "both parts are uncorrelated", moments(LAWS)),
         (d * (1 + rho**2), "a square has variance 2, a product 1", moments(LAWS)),
     )
-    scaled = (
-        Chain(E(ALIGNED * factor), name=name, title=f"The mean times ${latex(factor)}$", given=given).then(
-            mean.end * factor, "a number goes before the mean", moments(LAWS)
-        )
-        for name, factor in FACTORS.items()
-    )
+    yield from (mean, variance)
+    for name, factor in FACTORS.items():
+        scaled = Chain(E(ALIGNED * factor), name=name, title=f"The mean times ${latex(factor)}$", given=given)
+        yield scaled.then(mean.end * factor, "a number goes before the mean", moments(LAWS))
     title = "How many standard deviations the mean is from 0"
-    ratio = Chain(E(ALIGNED) / sqrt(Var(ALIGNED)), name="ratio", title=title, given=given).through(
+    yield Chain(E(ALIGNED) / sqrt(Var(ALIGNED)), name="ratio", title=title, given=given).through(
         (mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean)),
         (rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance)),
     )
-    return mean, variance, *scaled, ratio
 
 
 def experiment(derived: Derivation) -> Items:

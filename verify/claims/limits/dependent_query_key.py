@@ -72,7 +72,7 @@ def experiment(derived: Derivation) -> Items:
         ("wrong-transpose-of-means", "variance", other_way, "{OTHER_WAY} in place of {OF_MEANS}"),
         ("mean-as-if-independent", "mean", MEANS, "the mean does not feel the dependence"),
     ):
-        yield Wrong(name, of=of, equals=value, laws=NUMBERS, says=says)
+        yield Wrong(name, of=of, equals=value, says=says)
 
 
 CLAIM = Claim(

@@ -48,9 +48,8 @@ def experiment(derived: Derivation) -> Items:
     for size, factor in ((16, 2), (64, 1), (256, 0.4)):  # a rare event is known less well
         at, scaled = {d: size, b: OVERFLOW}, E(Indicator(score / sqrt(d) - b))
         yield Check(f"raw-d{size}", derived, at, tolerance=factor)
-        yield Check(
-            f"scaled-d{size}", scaled, at, at_most=RARE, shape={m: 2, n: 2}
-        )  # blocks count, not scores
+        # Blocks count, not scores.
+        yield Check(f"scaled-d{size}", scaled, at, at_most=RARE, shape={m: 2, n: 2})
         name, settings = f"scaled-law-d{size}", {"d_k": size, "power of d_k": -0.5}
         yield Computed(name, what, overflowing, (size, -0.5), at_most=NEVER, settings=settings)
     says = "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}"

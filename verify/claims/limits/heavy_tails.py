@@ -16,7 +16,7 @@ from verify.spec.lemmas import below as below_of_normals
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 b, w, y = (Symbol(name, real=True) for name in "bwy")
-L, u, v, x = (Symbol(name, positive=True) for name in "Luvx")
+L, u, x = (Symbol(name, positive=True) for name in "Lux")
 # Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric.
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
 BELOW = E(Indicator(y - q[a, 1] * k[j, 1]))  # the probability that such a product is below y
@@ -89,13 +89,11 @@ def experiment(tolerance: float) -> Items:
     far, share = E(Indicator(-10 - score / sqrt(d))), below(10 * 64**0.5)
     wide = of_probability(because="a sharper share of scores so far out takes many more draws")
     yield Check("far-out-after-scaling", far, {d: 64}, equals=share, laws=laws, tolerance=wide)
-    normal = "a product of Cauchy components has the law of a product of normal ones"
-    larger = f"products of Cauchy components are {stretch - 1:.0%} larger"
-    for name, upper, says in (
-        ("as-if-normal", lambda point: 0.5 - below_of_normals(1, -point), normal),
-        ("stretched", lambda point: above_zero(point / stretch), larger),
-    ):
-        yield Wrong(name, gap(upper), {d: 1}, equals=0, laws=laws, tolerance=near, says=says)
+    law = Wrong.sharing(at={d: 1}, equals=0, laws=laws, tolerance=near)
+    says = "a product of Cauchy components has the law of a product of normal ones"
+    yield law("as-if-normal", gap(lambda point: 0.5 - below_of_normals(1, -point)), says=says)
+    says = f"products of Cauchy components are {stretch - 1:.0%} larger"
+    yield law("stretched", gap(lambda point: above_zero(point / stretch)), says=says)
     says = "dividing by the root brings scores back to ordinary size: under one per cent lie that far"
     few = Threshold(Rational(1, 100))
     yield Wrong("ordinary-after-scaling", of="far-out-after-scaling", at_most=few, says=says)

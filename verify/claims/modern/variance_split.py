@@ -56,15 +56,15 @@ def derive() -> tuple[Chain, ...]:
 def experiment(derived: Derivation) -> Items:
     blocks = {family: kronecker_product(eye(4), matrix) for family, matrix in MIXING.items()} | MEANS
     laws = {family: numbers(matrix.tolist()) for family, matrix in blocks.items()}
-    check = Check.sharing(at={d: 8, r: 8}, laws=laws, tolerance=2.0)
-    within, between, wrong = derived["within"], derived["between"], Wrong.sharing(laws=laws)
+    within, between, at = derived["within"], derived["between"], {d: 8, r: 8}
+    check = Check.sharing(at=at, laws=laws, tolerance=2.0)
     yield from (check("within", within), check("between", between))
     yield check("total", derived, control="biased-prediction")
-    yield wrong("exchanged", of="within", equals=TRACE + BY_KEY, says="the keys’ mean makes rows vary")
+    yield Wrong("exchanged", of="within", equals=TRACE + BY_KEY, says="the keys’ mean makes rows vary")
     says, near = "rows are not shifted, whatever the means", of_deviation(130.25)
-    yield wrong("nothing-shifts", between.start, {d: 8, r: 8}, equals=0, tolerance=near, says=says)
-    yield wrong("exchanged-shift", of="between", equals=BY_QUERY, says="the queries’ mean shifts rows")
-    yield wrong("all-is-seen", of="total", equals=TRACE + BY_QUERY, says="rows vary as all scores do")
+    yield Wrong("nothing-shifts", between.start, at, equals=0, laws=laws, tolerance=near, says=says)
+    yield Wrong("exchanged-shift", of="between", equals=BY_QUERY, says="the queries’ mean shifts rows")
+    yield Wrong("all-is-seen", of="total", equals=TRACE + BY_QUERY, says="rows vary as all scores do")
 
 
 CLAIM = Claim(

@@ -46,17 +46,15 @@ def experiment(derived: Derivation) -> Items:
         return float(np.log(len(row)) - special.entr(row).sum())
 
     check, near = Check.sharing(laws={s: RADEMACHER}, shape={m: 16}), Within(0.5, fixed=True)
+    by_squares, by_entropy = derived["mean-squares"], derived["mean-entropy"]
     # Scores are plus or minus a number.
     for keys, size in ((2, Rational(1, 4)), (4, S.One), (64, S.One)):
         at, row = {n: keys, R: 2 * size}, f"n{keys}-s{float(size):g}".replace(".", "")
-        for name, chain, of_row, false in (
-            ("squares", derived["mean-squares"], lambda row: row @ row, 0.95),
-            ("lost", derived["mean-entropy"], lost_by, 0.45),
-        ):
-            exact, off = mean_over_signs(of_row, keys, float(size)), {"less-lost": 0.8}
-            control, off = (keys, name) == (4, "squares"), off if (keys, name) == (4, "lost") else {}
-            yield check(f"{name}-{row}", chain, at, equals=exact, control=control, off=off)
-            yield check(f"most-{name}-{row}", chain, at, tolerance=near, sharper=false * (keys == 2))
+        squared, lost = (mean_over_signs(of, keys, float(size)) for of in (lambda row: row @ row, lost_by))
+        yield check(f"squares-{row}", by_squares, at, equals=squared, control=keys == 4)
+        yield check(f"most-squares-{row}", by_squares, at, tolerance=near, sharper=0.95 * (keys == 2))
+        yield check(f"lost-{row}", by_entropy, at, equals=lost, off={"less-lost": 0.8} if keys == 4 else {})
+        yield check(f"most-lost-{row}", by_entropy, at, tolerance=near, sharper=0.45 * (keys == 2))
     most = derived["squares"].end
     at = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
     leading, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})

@@ -3,8 +3,8 @@
 import numpy as np
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Rational, S, Sum, Symbol, Wrong
-from verify.spec import algebra, cite, fact, j, n
+from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Items, Rational, S, Sum, Symbol
+from verify.spec import Wrong, algebra, cite, fact, j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
@@ -12,12 +12,12 @@ gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
 FACTOR, COSINES = Rational(6, 5), {"c0": S.Zero, "c17": Rational(1, 6), "c30": Rational(3, 10)}
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     start = n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n)))
     # Scores are γ ln n times a cosine, which is 1 of the token with itself.
     own = Chain(start, title="A token’s weight on itself", given=(rho < 1,))
-    own = own.then(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over its own exponential", algebra)
-    return own, *around_critical(r"the product $\gamma(1 - \rho)$")
+    yield own.then(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over its own exponential", algebra)
+    yield from around_critical(r"the product $\gamma(1 - \rho)$")
 
 
 def experiment(derived: Derivation) -> Items:

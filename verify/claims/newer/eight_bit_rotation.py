@@ -12,8 +12,7 @@ from scipy.linalg import hadamard
 from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim, Column, Computed, Derivation
 from verify.spec import Distribution, E, Expr, Integral, Items, Line, Matrix, Program, Rational, Symbol
 from verify.spec import Threshold, Var, Within, Wrong, a, algebra, cite, cos, d, d_v, earlier, fact, integral
-from verify.spec import j, k, m
-from verify.spec import moments, n, q, sin, sqrt, symbols, v
+from verify.spec import j, k, m, moments, n, q, sin, sqrt, symbols, v
 from verify.spec.arrays import Array, Draws, fixed_normals, largest_difference, rounded, softmax, stream
 
 theta, e = symbols("theta e", real=True)
@@ -114,8 +113,7 @@ def experiment(derived: Derivation) -> Items:
     few, many = {n: 32, d: WIDTH}, {n: 256, d: WIDTH}
     unrotated, rotated = (E(Column(eight_bits, f"int8-scores-{name}")) for name in ("unrotated", "rotated"))
     for at, program in ((few, eight_bits), (many, floats)):
-        error = gain("e4m3-scores", of=program)
-        yield check(f"scores-e4m3-n{at[n]}", error, at, at_most=Threshold(1))
+        yield check(f"scores-e4m3-n{at[n]}", gain("e4m3-scores", of=program), at, at_most=Threshold(1))
     for name, ratio, at, least in (
         ("scores-int8-n32", gain("int8-scores"), few, 2),
         ("random-int8-n32", gain("int8-scores", "random"), few, 2),

@@ -1,7 +1,5 @@
 """Softmax moves by at most half as much as its scores."""
 
-from functools import partial
-
 import numpy as np
 
 from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Expr, Family, Items
@@ -49,13 +47,13 @@ def experiment(derived: Derivation) -> Items:
     what, rounded = "operator norm of the Jacobian at equal scores", Computed.sharing(allowance=ROUNDING)
     for keys, relation in ((2, "equals"), (3, "at_most")):
         for name, (order, _) in NORMS.items():
-            given = complex_step(softmax, np.zeros(keys)), order
-            of_norm = partial(rounded, arguments=given, settings={"n": keys, "norm": name})
-            yield of_norm(f"norm-{name}-n{keys}", what, np.linalg.norm, **{relation: derived.end})
+            given, end = (complex_step(softmax, np.zeros(keys)), order), {relation: derived.end}
+            where = {"n": keys, "norm": name}
+            yield rounded(f"norm-{name}-n{keys}", what, np.linalg.norm, given, settings=where, **end)
     what, ratio = "change of a weight over the change of its score, two keys", 2 * derived["step"].end
     first, second = softmax(np.array([[0.25, -0.25], [-0.25, 0.25]]))[:, 0]
-    moved = partial(rounded, arguments=((first - second) / 0.5,), settings={"delta": 1})
-    yield moved("finite-step", what, float, equals=ratio.subs(delta, S.Half))
+    moved, end = ((first - second) / 0.5,), ratio.subs(delta, S.Half)
+    yield rounded("finite-step", what, float, moved, equals=end, settings={"delta": 1})
     for name, (_, words) in NORMS.items():
         says, most = f"in the {words} norm, forty-nine hundredths are enough", Rational(49, 100)
         yield Wrong(f"smaller-{name}", of=f"norm-{name}-n2", at_most=Threshold(most), says=says)

@@ -1,8 +1,8 @@
 """The values have no part in the scores."""
 
-from verify.spec import EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Chain, Check, Claim, Cov, Derivation, Dot, E
-from verify.spec import Indicator, Items, Var, Within, Wrong, algebra, d, d_v, j, k, m, moments, n, q, score
-from verify.spec import v
+from verify.spec import EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Chain, Chains, Check, Claim, Cov, Derivation
+from verify.spec import Dot, E, Indicator, Items, Var, Within, Wrong, algebra, d, d_v, j, k, m, moments, n, q
+from verify.spec import score, v
 
 D, SIDE = 64, 32
 # The values' dimensions, and the law of their components in each.
@@ -13,24 +13,23 @@ SIZE, OF_KEY = Dot(v, j, v, j) / d_v, Dot(k, j, k, j) / d
 LONG = Indicator(SIZE - 1)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     independent = "values are independent of queries and keys"
-    variance = Chain(Var(score), title="The score: no value occurs in it").through(
+    yield Chain(Var(score), title="The score: no value occurs in it").through(
         (E(score**2) - E(score) ** 2, "definition", algebra),
         (d, "moments of the components", moments(STANDARD)),
     )
     title = "Covariance of a squared score and the mean square of its value's components"
-    together = Chain(Cov(score**2, SIZE), name="covariance-of-squares", title=title).through(
+    yield Chain(Cov(score**2, SIZE), name="covariance-of-squares", title=title).through(
         (E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra),
         (0, independent, moments(BESIDE)),
     )
     among_long = E(score**2 * LONG) / E(LONG) - (E(score * LONG) / E(LONG)) ** 2
     title = "The variance of the scores whose value has a mean square above 1"
-    of_long = Chain(among_long, name="of-long-values", title=title).through(
+    yield Chain(among_long, name="of-long-values", title=title).through(
         (E(score**2) - E(score) ** 2, independent, moments(BESIDE)),
         (d, "moments of the components", moments(STANDARD)),
     )
-    return variance, together, of_long
 
 
 def experiment(derived: Derivation) -> Items:

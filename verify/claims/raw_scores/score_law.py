@@ -17,12 +17,11 @@ DIMENSIONS, GRID = (1, 2, 4, 16, MOST := 64), 256
 
 def derive() -> tuple[Chain, ...]:
     below_x = distribution()
-    density = Chain(Derivative(SHARE.subs(x, z), z)).through(
+    return below_x, Chain(Derivative(SHARE.subs(x, z), z)).through(
         (Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z})),
         (MIXTURE, "differentiated: a mixture of normal densities", derivative()),
         (DENSITY, "an integral for the modified Bessel function", numerically()),
     )
-    return below_x, density
 
 
 @cache

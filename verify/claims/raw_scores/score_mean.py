@@ -2,25 +2,23 @@
 
 from fractions import Fraction
 
-from verify.spec import CENTRED, GENERAL, NORMAL, Chain, Check, Claim, Derivation, E, Items, Sum, Wrong, a
-from verify.spec import algebra, d, i, j, k, moments, mu_k, mu_q, of_deviation, q, score
+from verify.spec import CENTRED, GENERAL, NORMAL, Chain, Chains, Check, Claim, Derivation, E, Items, Sum
+from verify.spec import Wrong, a, algebra, d, i, j, k, moments, mu_k, mu_q, of_deviation, q, score
 
 # Normal components with mean ½ and variance 1.
 OFF_CENTRE = dict.fromkeys((q, k), NORMAL.moved(Fraction(1, 2), 1))
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     means = Sum(E(q[a, i]) * E(k[j, i]), (i, 1, d))
-    return (
-        Chain(E(score)).through(
-            (Sum(E(q[a, i] * k[j, i]), (i, 1, d)), "the mean of a sum is the sum of the means", algebra),
-            (means, "components of a query are independent of those of a key", moments(CENTRED)),
-            (0, "their means are 0", moments(CENTRED)),
-        ),
-        Chain(E(score), name="any-means", title="For components of any mean").through(
-            (means, "linearity and independence, as before", moments(GENERAL)),
-            (d * mu_q * mu_k, "every dimension adds the same", moments(GENERAL)),
-        ),
+    yield Chain(E(score)).through(
+        (Sum(E(q[a, i] * k[j, i]), (i, 1, d)), "the mean of a sum is the sum of the means", algebra),
+        (means, "components of a query are independent of those of a key", moments(CENTRED)),
+        (0, "their means are 0", moments(CENTRED)),
+    )
+    yield Chain(E(score), name="any-means", title="For components of any mean").through(
+        (means, "linearity and independence, as before", moments(GENERAL)),
+        (d * mu_q * mu_k, "every dimension adds the same", moments(GENERAL)),
     )
 
 

@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 from scipy import special
 
-from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator
-from verify.spec import Integral, Items, Plot, S, Symbol, Var, Within, Wrong, a, algebra, d, erf, exp, i, j, k
-from verify.spec import latex, moments, of_probability, oo, pi, q, score, simplify, sqrt
+from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E
+from verify.spec import Indicator, Integral, Items, Plot, S, Symbol, Var, Within, Wrong, a, algebra, d, erf
+from verify.spec import exp, i, j, k, latex, moments, of_probability, oo, pi, q, score, simplify, sqrt
 from verify.spec.lemmas import CHI_SQUARE, SQUARES, below, of_normals, w
 
 NEAR, FAR = 1000, 2000  # dimensions in which the distance is computed from the exact law to tell its rate
@@ -21,26 +21,25 @@ TERM = (3 * x - x**3) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
 PLACES = np.linspace(0.125, 4.0, 32)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     normal, product = moments(NORMAL_COMPONENTS), q[a, i] * k[j, i]
     powers = d * E(product**4) + 3 * d * (d - 1) * E(product**2) ** 2
-    kurtosis = Chain(E(score**4) / Var(score) ** 2).through(
+    yield Chain(E(score**4) / Var(score) ** 2).through(
         (powers / Var(score) ** 2, "of four products all are the same, or two and two are", normal),
         ((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal),
         (3 + 6 / d, "collected", algebra),
     )
-    third = Chain(E(score**3), name="third", title="The third moment").then(0, "of normal numbers", normal)
+    yield Chain(E(score**3), name="third", title="The third moment").then(0, "of normal numbers", normal)
     given = (1 - erf(x * sqrt(d) / sqrt(2 * SQUARES))) / 2
     tower = "given the query a score is normal, its variance the query’s squared length"
     given_query = NORMAL - E(given), tower, of_normals("conditioning")
     over_lengths = NORMAL - Integral(given.subs(SQUARES, w) * CHI_SQUARE, (w, 0, oo))
     exact = Chain(DISTANCE, name="exact", title="Below the normal probability by").then(*given_query)
-    exact = exact.then(over_lengths, "the squared length is chi-square", of_normals("chi-square"))
+    yield exact.then(over_lengths, "the squared length is chi-square", of_normals("chi-square"))
     expanded = "that is a mean of many squares: expanded about its own mean"
     distance = Chain(DISTANCE, name="distance", title="To first order in $1/d_k$").then(*given_query)
     # Half the second derivative in the mean square of a query's components, times its variance, 2/d.
-    distance = distance.then(TERM, expanded, of_normals("delta method"), "~")
-    return kurtosis, third, exact, distance
+    yield distance.then(TERM, expanded, of_normals("delta method"), "~")
 
 
 @cache

@@ -1,7 +1,7 @@
 """Histograms of scores widen with the dimension."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -54,13 +54,11 @@ def uniform_law(dimension: int) -> tuple[Any, Any]:
 @cache
 def point(name: str, dimension: int) -> float:
     """Return the 95% point above the mean, of the exact law."""
-
-    def beyond(above: float) -> float:
-        share = below(dimension, above) if name == "normal" else np.interp(above, *uniform_law(dimension))
-        return float(share) - float(LEVEL)
-
-    deviation = DEVIATION[name] * np.sqrt(dimension)
-    return float(scipy.optimize.brentq(beyond, 0.1 * deviation, 4 * deviation))
+    law, deviation = partial(below, dimension), DEVIATION[name] * np.sqrt(dimension)
+    if name == "uniform":
+        law = partial(np.interp, xp=uniform_law(dimension)[0], fp=uniform_law(dimension)[1])
+    ends = 0.1 * deviation, 4 * deviation
+    return float(scipy.optimize.brentq(lambda above: float(law(above)) - float(LEVEL), *ends))
 
 
 def experiment(derived: Derivation) -> Items:

@@ -19,12 +19,11 @@ def derive() -> tuple[Chain, ...]:
         (d, "both have variance 1, whatever their law", moments(STANDARD)),
     )
     fourth = d * E(q[a, i] ** 4) * E(k[j, i] ** 4) + 3 * d * (d - 1)
-    kurtosis = Chain(E(score**4) / Var(score) ** 2, name="kurtosis", title="The kurtosis").through(
+    return variance, Chain(E(score**4) / Var(score) ** 2, name="kurtosis", title="The kurtosis").through(
         (E(score**4) / d**2, "the variance, as above", earlier(variance)),
         (fourth / d**2, "one product four times, or two different ones twice", moments(FOUR_MOMENTS)),
         (3 + (kappa_q * kappa_k - 3) / d, "the kurtosis of the components", moments(FOUR_MOMENTS)),
     )
-    return variance, kurtosis
 
 
 def experiment(derived: Derivation) -> Items:

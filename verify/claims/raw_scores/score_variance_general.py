@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from verify.spec import EXPONENTIAL, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, E, Fit
-from verify.spec import Items, Plot, Rational, Sum, Var, Wrong, a, algebra, d, fact, i, j, k, moments, mu_k
-from verify.spec import mu_q, of_deviation, q, score, sigma_k, sigma_q, sqrt
+from verify.spec import EXPONENTIAL, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Derivation
+from verify.spec import E, Fit, Items, Plot, Rational, Sum, Var, Wrong, a, algebra, d, fact, i, j, k, moments
+from verify.spec import mu_k, mu_q, of_deviation, q, score, sigma_k, sigma_q, sqrt
 
 UNIFORM = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
 SHIFTED = {q: NORMAL.moved(Fraction(1, 2), 1), k: NORMAL.moved(-1, 2)}
@@ -14,20 +14,20 @@ OF_UNIFORM = {mu_q: Rational(1, 2), mu_k: Rational(1, 2), sigma_q: sqrt(3) / 6, 
 WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     second, product = (mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2), q[a, i] * k[j, i]
     collected = d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2)
-    return (
-        Chain(Var(score)).through(
-            (Sum(Var(product), (i, 1, d)), "the products are independent", moments(GENERAL)),
-            (Sum(E(product**2) - E(product) ** 2, (i, 1, d)), "definition", algebra),
-            (d * (second - mu_q**2 * mu_k**2), "second moments, less squared means", moments(GENERAL)),
-            (collected, "multiplied out", algebra),
-        ),
-        Chain(E(score), name="mean", title="The mean").then(
-            d * mu_q * mu_k, "every product has the product of the means", moments(GENERAL)
-        ),
+    yield Chain(Var(score)).through(
+        (Sum(Var(product), (i, 1, d)), "the products are independent", moments(GENERAL)),
+        (Sum(E(product**2) - E(product) ** 2, (i, 1, d)), "definition", algebra),
+        (d * (second - mu_q**2 * mu_k**2), "second moments, less squared means", moments(GENERAL)),
+        (collected, "multiplied out", algebra),
     )
+    mean, of_products = (
+        Chain(E(score), name="mean", title="The mean"),
+        "every product has the product of the means",
+    )
+    yield mean.then(d * mu_q * mu_k, of_products, moments(GENERAL))
 
 
 def experiment(derived: Derivation) -> Items:

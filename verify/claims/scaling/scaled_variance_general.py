@@ -1,24 +1,23 @@
 """Scaling restores the variance of a single dimension."""
 
-from verify.spec import CENTRED, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, Fit, Items
-from verify.spec import Plot, Sum, Var, Wrong, a, d, i, j, k, moments, mu_k, mu_q, q, score, sigma_k, sigma_q
-from verify.spec import sqrt
+from verify.spec import CENTRED, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Derivation, Fit
+from verify.spec import Items, Plot, Sum, Var, Wrong, a, d, i, j, k, moments, mu_k, mu_q, q, score, sigma_k
+from verify.spec import sigma_q, sqrt
 
 CENTRED_LAWS, UNIFORM = {q: NORMAL.moved(0, 2), k: NORMAL.moved(0, 3)}, dict.fromkeys((q, k), UNIT_INTERVAL)
 scaled, product = score / sqrt(d), q[a, i] * k[j, i]
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
-    restored = Chain(Var(scaled)).through(
+    yield Chain(Var(scaled)).through(
         (Sum(Var(product), (i, 1, d)) / d, "different products are independent", moments(GENERAL)),
         (Var(product), "all of them have the same variance", moments(GENERAL)),
     )
     level = Chain(Var(scaled), name="level", title="In means and variances")
-    level = level.then(of_product, "of one product, whose factors are independent", moments(GENERAL))
+    yield level.then(of_product, "of one product, whose factors are independent", moments(GENERAL))
     centred = Chain(Var(scaled), name="centred", title="For centred components")
-    centred = centred.then(sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED))
-    return restored, level, centred
+    yield centred.then(sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED))
 
 
 def experiment(derived: Derivation) -> Items:

@@ -3,9 +3,9 @@
 import numpy as np
 from sympy import sign
 
-from verify.spec import NORMAL, ROUNDING, Abs, Chain, Check, Claim, Computed, Derivation, Dot, E, Indicator
-from verify.spec import Integral, Items, Softmax, Symbol, Wrong, a, algebra, assume, d, erfc, j, l, log
-from verify.spec import of_probability, oo, q, s, score, sqrt
+from verify.spec import NORMAL, ROUNDING, Abs, Chain, Chains, Check, Claim, Computed, Derivation, Dot, E
+from verify.spec import Indicator, Integral, Items, Softmax, Symbol, Wrong, a, algebra, assume, d, erfc, j, l
+from verify.spec import log, of_probability, oo, q, s, score, sqrt
 from verify.spec.arrays import Array, softmax, stream
 from verify.spec.lemmas import CHI_SQUARE, of_normals, w
 
@@ -14,18 +14,18 @@ FACTORS = (D**-0.5, D**-0.25, 1 / D, 0.3, 7.0)  # by 1/8 alone the arithmetic of
 c, first, second = Symbol("c", positive=True), s[a, j], s[a, l]
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     leaves = "a positive factor leaves the sign of the difference"
+    yield Chain(sign(c * first - c * second)).then(sign(first - second), leaves, algebra)
     ratio = log(Softmax(first, j) / Softmax(second, l))
     odds = Chain(ratio, name="odds", title="The logarithm of the ratio of two weights")
-    odds = odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
+    yield odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
     given_query = E(erfc(sqrt(d / (2 * Dot(q, a, q, a)))))
     lengths = Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo))
-    beyond = Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title="Scaled scores beyond 1").through(
+    yield Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title="Scaled scores beyond 1").through(
         (given_query, "given the query, the score is normal", of_normals("normal combination")),
         (lengths, "the squared length of the query is chi-square", of_normals("chi-square")),
     )
-    return Chain(sign(c * first - c * second)).then(sign(first - second), leaves, algebra), odds, beyond
 
 
 def scores(keys: int = MOST) -> Array:

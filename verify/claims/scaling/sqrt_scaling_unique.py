@@ -14,11 +14,10 @@ def derive() -> tuple[Chain, Chain]:
         (c**2 * d, "the variance of the raw score is the dimension", moments(STANDARD)),
     )
     factored = "divided by the dimension and factored; a product is 0 where a factor is"
-    solved = Chain(Eq(Var(c * score), 1, evaluate=False)).through(
+    return multiple, Chain(Eq(Var(c * score), 1, evaluate=False)).through(
         (Eq(c**2 * d, 1, evaluate=False), "the variance of the multiple", earlier(multiple), "⇔"),
         (Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), 0, evaluate=False), factored, equivalent(), "⇔"),
     )
-    return multiple, solved
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:

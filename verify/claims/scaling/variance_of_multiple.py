@@ -14,11 +14,10 @@ def derive() -> tuple[Chain, Chain]:
         (c**2 * Var(X), "definition, read backwards", algebra),
     )
     of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
-    of_score = Chain(Var(c * score), name="score", title="Of a score").through(
+    return rule, Chain(Var(c * score), name="score", title="Of a score").through(
         (c**2 * Var(score), "the rule", earlier(rule, {X: score})),
         (c**2 * d * of_product, "products of different components are independent", moments(GENERAL)),
     )
-    return rule, of_score
 
 
 def experiment(derived: Derivation) -> Items:

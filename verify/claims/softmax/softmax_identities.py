@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Softmax, Symbol, Wrong, a, algebra, exp, j, l
-from verify.spec import over_keys, s
+from verify.spec import ROUNDING, Chain, Chains, Claim, Computed, Items, Softmax, Symbol, Wrong, a, algebra
+from verify.spec import exp, j, l, over_keys, s
 from verify.spec.arrays import Array, in_single_precision, largest_difference, over_queries, softmax, stream
 
 ROWS, KEYS = 64, 50
@@ -29,16 +29,12 @@ c = Symbol("c", real=True)
 p = Softmax(s[a, j], j)
 
 
-def derive() -> tuple[Chain, ...]:
-    return (
-        Chain(over_keys(p)).then(1, "numerators and denominator are the same sum", algebra),
-        Chain(p / Softmax(s[a, l], l), name="ratio", title="The ratio of two weights").then(
-            exp(s[a, j] - s[a, l]), "the common denominator cancels", algebra
-        ),
-        Chain(Softmax(s[a, j] + c, j), name="shift", title="The same number added to all scores").then(
-            p, "a factor $e^c$ cancels from numerator and denominator", algebra
-        ),
-    )
+def derive() -> Chains:
+    yield Chain(over_keys(p)).then(1, "numerators and denominator are the same sum", algebra)
+    ratio = Chain(p / Softmax(s[a, l], l), name="ratio", title="The ratio of two weights")
+    yield ratio.then(exp(s[a, j] - s[a, l]), "the common denominator cancels", algebra)
+    shift = Chain(Softmax(s[a, j] + c, j), name="shift", title="The same number added to all scores")
+    yield shift.then(p, "a factor $e^c$ cancels from numerator and denominator", algebra)
 
 
 def distance(what: str, size: float, code: Callable[[Array], Array] = softmax) -> float:

@@ -1,8 +1,8 @@
 """With two keys, saturation is slow: the slope falls as one over the spread."""
 
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Integral, Items, Plot, Softmax
-from verify.spec import Symbol, Within, Wrong, a, at_most, cited, earlier, exp, integral, j, n, oo, pi, s
-from verify.spec import sigma, sqrt, substitute
+from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Integral, Items, Plot
+from verify.spec import Softmax, Symbol, Within, Wrong, a, at_most, cited, earlier, exp, integral, j, n, oo
+from verify.spec import pi, s, sigma, sqrt, substitute
 
 x, p, GAP = Symbol("x", real=True), Softmax(sigma * s[a, j], j), sigma * (s[a, 1] - s[a, 2])
 # p(1-p) for two keys whose scores differ by x: the derivative of the logistic function.
@@ -11,10 +11,9 @@ SLOPE = exp(x) / (1 + exp(x)) ** 2
 PEAK = 1 / (2 * sigma * sqrt(pi))
 
 
-def derive() -> tuple[Chain, ...]:
-    logistic = Chain(Softmax(sigma * s[a, 1], 1), name="logistic", title="The weights of two keys").then(
-        1 / (1 + exp(-GAP)), "above and below over the first exponential", substitute({n: 2})
-    )
+def derive() -> Chains:
+    logistic = Chain(Softmax(sigma * s[a, 1], 1), name="logistic", title="The weights of two keys")
+    yield logistic.then(1 / (1 + exp(-GAP)), "above and below over the first exponential", substitute({n: 2}))
     density, over = PEAK * exp(-(x**2) / (4 * sigma**2)), (x, -oo, oo)
     normal = cited("normal combination", laws=NORMAL_ROWS)
     mean = Chain(E(p * (1 - p)), name="mean", title="The mean as an integral over the gap").through(
@@ -22,12 +21,12 @@ def derive() -> tuple[Chain, ...]:
         (Integral(SLOPE * density, over), r"the gap is normal with variance $2\sigma^2$", normal),
     )
     missing = at_most(Integral(SLOPE * (PEAK - density), over))
-    bound = Chain(mean.start).through(
+    yield mean
+    yield Chain(mean.start).through(
         (mean.end, "averaged over the gap", earlier(mean)),
         (Integral(SLOPE * PEAK, over), "the density of the gap is largest at 0", missing, "≤"),
         (PEAK, "the slope integrates to its rise, from 0 to 1", integral(PEAK / (1 + exp(-x)))),
     )
-    return logistic, mean, bound
 
 
 def experiment(derived: Derivation) -> Items:
