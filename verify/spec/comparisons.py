@@ -20,8 +20,7 @@ from typing import Any, Literal
 import mpmath
 import numpy as np
 import scipy
-from sympy import Add, Derivative, Expr, Float, Indexed, Integer, Integral, Mul, Rational, S, Sum, Symbol
-from sympy import lambdify, sympify
+from sympy import Derivative, Dummy, Expr, Float, Integral, Mul, Rational, S, Symbol, lambdify, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
@@ -31,7 +30,6 @@ from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
 from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
-from verify.symbolic.evaluation import has, symbols_in
 from verify.symbolic.notation import latex
 from verify.symbolic.row_integrals import PRECISE, Approximation, mean_over_row, over_lengths
 from verify.symbolic.vocabulary import Cov, Dot, E, Family, Given, Index, LargestGap, Named, Quantile, Var
@@ -193,33 +191,17 @@ def _put_in(x: Any, given: Compared) -> Expr:
     families = {str(family.label): family for family in families_of(value) if isinstance(family, Given)}
     if name := min(families.keys() - laws, default=""):
         raise ClaimError(f"check {given.id}: {name} is given; say its numbers in laws={{{name}: numbers(…)}}")
-    numbers: dict[str, Any] = {}
+    arrays = []
     for name, family in families.items():
         shape = [int(sympify(size).subs(at)) for size in family.ranges]
-        numbers[name] = np.resize(laws[name].fill.numbers, shape)  # type: ignore[attr-defined]
-    return _written_out(definition(value), numbers, {}, {})
-
-
-def _written_out(
-    x: Expr, numbers: Mapping[str, Any], at: Mapping[Index, int], known: dict[Any, Expr]
-) -> Expr:
-    """Return an expression with given ``numbers`` put in, ``at`` values of indices of sums outside."""
-    if not has(x, Given):
-        return x.xreplace({index: Integer(place) for index, place in at.items()})
-    # Sums in sums ask for the same terms again and again.
-    key = x, tuple(place for index, place in at.items() if index in symbols_in(x))
-    if key not in known:
-        if isinstance(x, Indexed):
-            entry = tuple(int(place.xreplace(at)) - 1 for place in x.indices)
-            known[key] = Rational(numbers[str(x.base)][entry])
-        elif isinstance(x, Sum):
-            (*before, (index, low, high)) = x.limits
-            term = Sum(x.function, *before) if before else x.function
-            places = range(int(low.xreplace(at)), int(high.xreplace(at)) + 1)
-            known[key] = Add(*(_written_out(term, numbers, {**at, index: place}, known) for place in places))
-        else:
-            known[key] = x.func(*(_written_out(part, numbers, at, known) for part in x.args))
-    return known[key]
+        numbers = np.resize(laws[name].fill.numbers, shape)  # type: ignore[attr-defined]
+        # Rational numbers of SymPy; places are counted from 1.
+        arrays.append(np.pad(np.frompyfunc(Rational, 1, 1)(numbers), [(1, 0)] * len(shape)))
+    # Fractions are arguments, too: Python would divide them in floats.
+    written = definition(value)
+    fractions = {number: Dummy() for number in written.atoms(Rational) if not number.is_Integer}
+    code = lambdify([*fractions.values(), *families.values()], written.xreplace(fractions), "sympy")
+    return sympify(code(*fractions, *arrays))
 
 
 @lru_cache
