@@ -81,7 +81,15 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         """Return the theorem of this name, without its proof."""
         _require(self.relation in RELATIONS, f"the relation {self.relation}")
         says = f" {RELATIONS[self.relation]} ".join(map(self._print, self.sides))
-        hypotheses = [*self._domains(), *self._ranges(self.free)]
+        hypotheses = list[str]()
+        for symbol in self.symbols:
+            known = symbol.is_extended_real and (symbol.is_positive or not symbol.is_integer)
+            _require(known, f"the symbol {symbol}, neither real nor a positive whole number")
+            if symbol.is_integer:
+                hypotheses.append(f"(0 < {_name(symbol)})%nat")
+            elif symbol.is_nonnegative:
+                hypotheses.append(f"0 {'<' if symbol.is_positive else '<='} {_name(symbol)}")
+        hypotheses += self._ranges(self.free)
         for condition in self.given:
             # It holds at all places of the indices that the statement itself does not speak of.
             own = sorted(free_indices(condition) - set(self.free), key=str)
@@ -104,15 +112,6 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         names = [name for group in kinds.values() for name in group]
         _require(len(set(names)) == len(names), f"two things of one name among {', '.join(names)}")
         return "".join(f" ({' '.join(group)} : {kind})" for kind, group in kinds.items() if group)
-
-    def _domains(self) -> Iterator[str]:
-        for symbol in self.symbols:
-            known = symbol.is_extended_real and (symbol.is_positive or not symbol.is_integer)
-            _require(known, f"the symbol {symbol}, neither real nor a positive whole number")
-            if symbol.is_integer:
-                yield f"(0 < {_name(symbol)})%nat"
-            elif symbol.is_nonnegative:
-                yield f"0 {'<' if symbol.is_positive else '<='} {_name(symbol)}"
 
     def _ranges(self, indices: list[Index], beside: tuple[Index, ...] = ()) -> Iterator[str]:
         """Yield that indices are in their ranges, and that those of the same range differ."""
@@ -195,6 +194,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_E(self, x: Any) -> str:
         _require(not self.in_mean, f"a mean within a mean: {x}")
         self.in_mean = True
+        # That a variance exists is said of the variable and of its square.
         drawn = [
             f"(fun w => {self._print(x.args[0] ** power)})" for power in range(1, 2 + isinstance(x, Var))
         ]

@@ -111,10 +111,8 @@ def _require_continuous(x: Any, variable: Any, signs: Signs, at: Any = None) -> 
 def numerically() -> LineCheck:
     """Decide that the lines are the same numbers at several points; for integrals."""
 
-    def compare(before: Any, after: Any, _: Relation) -> None:
-        _agree(before, after, (), DIGITS)
-
-    return LineCheck(compare=compare, words=f"equal to {DIGITS} digits at {POINTS} points", is_exact=False)
+    words = f"equal to {DIGITS} digits at {POINTS} points"
+    return LineCheck(compare=lambda x, y, _: _agree(x, y, (), DIGITS), words=words, is_exact=False)
 
 
 def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -158,6 +156,7 @@ def _carried_out(
         sides = [
             side.xreplace({part: value(part) for part in outermost(side, kinds)}) for side in (before, after)
         ]
+        # SymPy returns what it cannot do as it was.
         for side in sides:
             if side.has(*kinds):
                 raise StepError(f"SymPy does not carry out {side}; give a primitive, or use numerically()")
@@ -301,6 +300,7 @@ def _tends(x: Any, variable: Any, to: Any) -> Any:
     """Return SymPy's limit of an expression, as of a real variable."""
     if families_of(x):
         raise StepError(f"SymPy knows no limits of means; cite a theorem for {x}, or use between()")
+    # As of a real variable: of a whole one SymPy knows fewer limits.
     moving = Dummy(variable.name, positive=True)
     x = x.xreplace({variable: moving})
     with suppress(NotImplementedError, ValueError, TypeError):

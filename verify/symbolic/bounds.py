@@ -262,6 +262,7 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
         and signs.nonnegative(x.base, strict=not x.exp.is_nonnegative)
     ):
         rest = x.exp
+    # Where it stands in several parts, all of them have to go the same way.
     ways = {slope(part, hole, signs, strict=strict) for part in moving} if rest != 0 else {0}
     way = ways.pop() if len(ways) == 1 else 0
     return way and way * signs.sign(rest, strict=strict)

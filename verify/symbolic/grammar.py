@@ -211,6 +211,7 @@ class _Reader:
 
     def _expression(self, least: int = 0) -> Any:
         """Return what stands up to the next sign that binds no tighter than ``least``, as ``_BINDS`` says."""
+        # A minus binds less than a power and more than a product: -x^2 is -(x^2), and -x·y is (-x)·y.
         value = -self._expression(3) if self._take("-") else self._atom()
         while (binds := self._binds(self._next)) > least:
             sign = self._next

@@ -63,7 +63,7 @@ class Signs:
     def nonnegative(self, x: Any, *, strict: bool = False) -> bool:
         """Return whether an expression is visibly not negative or, where ``strict``, visibly positive."""
         x = sympify(x)
-        x = x.primitive()[1] if x.is_Add else x
+        x = x.primitive()[1] if x.is_Add else x  # less a positive number before the sum
         if (x, strict) not in self.seen:
             self.seen[x, strict] = False  # a reason may not rest on itself
             self.seen[x, strict] = any(reason(self, x, strict) for reason in self._REASONS)
@@ -93,6 +93,7 @@ class Signs:
             return self.at_most_one(x.args[0], strict=strict)
         if isinstance(x, Softmax | Indicator | KroneckerDelta):
             return not strict
+        # A number of at least 1 to a power that is not positive.
         if isinstance(x, Pow) and self.nonnegative(-x.exp, strict=strict):
             return self.nonnegative(x.base - 1, strict=strict)
         # The weights of a row sum to 1, so with factors of at most 1 they sum to less.
@@ -139,6 +140,7 @@ class Signs:
             )
         else:
             is_real = not isinstance(x, Limit | Subs | Derivative)
+            # A largest has the sign that all have; of all else here SymPy says what is known.
             of = x.args[0] if isinstance(x, Largest) else S.NegativeOne
             is_positive = x.is_positive or self.positive(of)
             is_nonnegative = x.is_nonnegative or self.nonnegative(of)
