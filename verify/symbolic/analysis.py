@@ -110,7 +110,6 @@ def _require_continuous(x: Any, variable: Any, signs: Signs, at: Any = None) -> 
 
 def numerically() -> LineCheck:
     """Decide that the lines are the same numbers at several points; for integrals."""
-
     words = f"equal to {DIGITS} digits at {POINTS} points"
     return LineCheck(compare=lambda x, y, _: _agree(x, y, (), DIGITS), words=words, is_exact=False)
 
