@@ -223,17 +223,13 @@ def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -
     values = list(dict.fromkeys(x for x in (*raw, *bound.values()) if not x.is_Integer))
     polynomials, *generators = ring(symbols(f"x:{len(values)}"), ZZ)
     inside = dict(zip(values, generators, strict=True))
-    # The range that has most of the indices comes last, as then most ways are the same.
-    times = Counter(bound.values())
-    order = sorted(bound, key=lambda index: times[bound[index]])
+    order = list(bound)
     # Numbers stand for places: from 0 on where indices came to stand, from -2 down for all others.
     fixed = dict.fromkeys((*order, *(place for place, _ in _places(entries))))
     code = {place: -number for number, place in enumerate(fixed, 2)}
     states = {tuple((bases.index(base), tuple(code[x] for x in at)) for base, at in entries): polynomials.one}
-    first = 0
     for done, index in enumerate(order):
         size, here, waiting = bound[index], code[index], {code[other] for other in order[done:]}
-        first = done if done and bound[order[done - 1]] != size else first
         further: dict[Any, Any] = {}
         for state, ways in states.items():
             pairs = {pair for base, at in state for pair in zip(at, bases[base].ranges, strict=True)}
@@ -241,7 +237,7 @@ def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -
             apart = (inside.get(size, size) - len(places)) * ways
             for place, number in (*((place, ways) for place in places), (done, apart)):
                 moved = ((base, tuple(place if x == here else x for x in at)) for base, at in state)
-                same = _numbered(tuple(moved), first)
+                same = _numbered(tuple(moved))
                 further[same] = further.get(same, 0) + number
         states = further
     # Many states have the same moments.
@@ -266,15 +262,15 @@ def _moment(law: Law, order: int) -> Any:
     return value
 
 
-def _numbered(entries: Any, first: int) -> Any:
-    """Return entries with places from ``first`` on numbered by what stands there, whatever came first."""
+def _numbered(entries: Any) -> Any:
+    """Return entries with the places of summed indices numbered by what stands there, whatever came first."""
     stands: dict[int, list[Any]] = {}
     for base, at in entries:
         for place in at:
-            if place >= first:
+            if place >= 0:
                 stands.setdefault(place, []).append((base, tuple(-1 if x == place else x for x in at)))
     order = sorted(stands, key=lambda place: sorted(stands[place]))
-    number = {place: first + rank for rank, place in enumerate(order)}
+    number = {place: rank for rank, place in enumerate(order)}
     return tuple(sorted((base, tuple(number.get(x, x) for x in at)) for base, at in entries))
 
 
