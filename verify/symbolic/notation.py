@@ -40,14 +40,16 @@ _BRACKETS = re.compile(
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+@lru_cache(maxsize=2048, typed=True)
 def latex(expression: Any) -> str:
     """Return the LaTeX of an expression or proposition, for a line of its own."""
-    return _written(sympify(expression), stroke=False)
+    return _Writer(sympify(expression)).text
 
 
+@lru_cache(maxsize=2048, typed=True)
 def in_line(expression: Any) -> str:
     """Return the LaTeX of an expression or proposition for a line of text: with strokes and low brackets."""
-    text = _written(sympify(expression), stroke=True).replace(r"\int\limits", r"\int")
+    text = _Writer(sympify(expression), stroke=True).text.replace(r"\int\limits", r"\int")
     while (shorter := _BRACKETS.sub(r"\1\2\3", text)) != text:
         text = shorter
     return text
@@ -58,11 +60,6 @@ def plain(expression: Any) -> str:
     text = in_signs(re.sub(r"\\sum(?![a-z])", "Σ", in_line(expression)).replace(r"\int", "∫"))
     text = re.sub(r"\^(\d+)(?![\w/.])", lambda power: power[1].translate(_RAISED), text)
     return re.sub(r"_\((\w+(?:[.,]\w+)?)\)", lambda index: f"_{index[1].replace(',', '')}", text)
-
-
-@lru_cache(maxsize=2048)
-def _written(expression: Any, *, stroke: bool) -> str:
-    return _Writer(expression, stroke=stroke).text
 
 
 class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Function, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta
@@ -247,13 +246,8 @@ class Signs:
 
     def _factors(self, x: Any, strict: bool) -> bool:
         """A sum that is a product of factors with a sign."""
-        factors = _factored(x) if isinstance(x, Add) else x
+        factors = factor(x) if isinstance(x, Add) else x
         return isinstance(factors, Mul | Pow) and factors != x and self.nonnegative(factors, strict=strict)
 
     # Part by part is sooner than SymPy's own assumptions of the whole.
     _REASONS = (_part_by_part, _assumed, _roots, _given, _more, _factors)
-
-
-@lru_cache(maxsize=4096)  # for it is asked of a sum and its negative, strictly and not, in line after line
-def _factored(x: Any) -> Any:
-    return -_factored(-x) if x.could_extract_minus_sign() else factor(x)
