@@ -230,7 +230,7 @@ def derived(asked: Question) -> Question:
             elif is_formula and chain.relation in _TURNED and _holds(chain, asked):
                 # Of ln n less the mean entropy a bound is known: so is one of the mean entropy.
                 rest = (start + quantity).expand()
-                if not rest.has(E):
+                if not rest.has(E) and not rest.free_symbols - {d, n}:
                     says = f"as ${in_line(Related(chain.start, Symbol(chain.relation), end))}$"
                     turned = Chain(asked.quantity)
                     turned = turned.then(rest - end, says, earlier(chain), _TURNED[chain.relation])
