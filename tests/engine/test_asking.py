@@ -224,6 +224,7 @@ def test_bound_of_what_is_missing_answers_for_the_rest(question: Ask) -> None:
     assert entropy.claim is not None
     assert entropy.claim.id == "attention-entropy"
     assert entropy.derivation.problem == ""
+    assert question("E(-H_scaled)").formula is None
 
 
 @pytest.mark.parametrize("law", ["uniform(0, 1)", pytest.param("t(3)", marks=pytest.mark.slow)])

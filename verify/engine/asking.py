@@ -234,7 +234,7 @@ def derived(asked: Question) -> Question:
                     says = f"as ${in_line(Related(chain.start, Symbol(chain.relation), end))}$"
                     turned = Chain(asked.quantity)
                     turned = turned.then(rest - end, says, earlier(chain), _TURNED[chain.relation])
-                    bounds.append((turned, claim))
+                    bounds += [(turned, claim)] * (not turned.problem)
             if start.has(quantity):
                 near[claim.id] = None
     try:
