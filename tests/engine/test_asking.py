@@ -218,13 +218,19 @@ def test_any_chain_of_a_claim_answers_where_its_conditions_hold(question: Ask) -
 
 
 def test_bound_of_what_is_missing_answers_for_the_rest(question: Ask) -> None:
-    """The mean entropy lacks at most half a nat of ln n: that claim says so, and not that of causal rows."""
+    """The mean entropy lacks at most half a nat of ln n: that claim says so, and not that of causal rows.
+
+    So it is of the squares of weights, which lack little of 1; the title of that claim has a slot.
+    """
     entropy = question("E(H_scaled)")
     assert (entropy.formula, entropy.relation) == (log(n) - Rational(1, 2), "≥")
     assert entropy.claim is not None
     assert entropy.claim.id == "attention-entropy"
     assert entropy.derivation.problem == ""
     assert question("E(-H_scaled)").formula is None
+    squares = question("E(sum(p^2))")
+    assert squares.formula == 1 - sqrt(2) * sqrt(log(n)) / sqrt(d - 2)
+    assert squares.sentences(str)[-1].endswith(r"as the dimension passes $2 \ln n$.")
 
 
 @pytest.mark.parametrize("law", ["uniform(0, 1)", pytest.param("t(3)", marks=pytest.mark.slow)])

@@ -85,7 +85,7 @@ QUESTIONS = [
     Asked("E(max(p_scaled))", lambda s, d: float(weights(s / math.sqrt(d)).max(-1).mean()), verdict=""),
     Asked("E(H)", lambda s, _: entropy(weights(s)), verdict=""),
     Asked("E(H_scaled)", lambda s, d: entropy(weights(s / math.sqrt(d)))),
-    Asked("E(sum(p^2))", lambda s, _: squares(weights(s)), verdict=""),
+    Asked("E(sum(p^2))", lambda s, _: squares(weights(s))),
     Asked("E(sum(p_scaled^2))", lambda s, d: squares(weights(s / math.sqrt(d))), verdict=""),
     Asked("P(q·k > 2)", lambda s, _: float((s > 2).mean()), verdict="", options={"dimensions": [4, 16]}),
     Asked("Var(q·k)", variance, options={"against": "d_k + 1", "dimensions": [4, 16]}, verdict="refuted"),

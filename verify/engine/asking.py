@@ -37,7 +37,7 @@ from verify.montecarlo.estimands import MIN_BLOCKS, Measured
 from verify.montecarlo.quantities import measurement
 from verify.spec import checks
 from verify.spec.checks import Fit, Items, Plot, Threshold, Within, Wrong
-from verify.spec.claim import Claim
+from verify.spec.claim import Claim, Words
 from verify.spec.comparisons import measurable, normalised, predicted
 from verify.symbolic import vocabulary
 from verify.symbolic.bounds import earlier
@@ -208,7 +208,8 @@ class Question:
         if self.against is not None:
             said.append(f"Formula to be decided: {written(self.stated(self.against, '='))}")
         if self.claim:
-            said.append(f"By the claim {self.claim.id}: {self.claim.title}.")
+            title = Words(self.claim, self.claim.derived(), ()).fill("title", self.claim.title)
+            said.append(f"By the claim {self.claim.id}: {title}.")
         return said
 
 
