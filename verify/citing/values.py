@@ -19,7 +19,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Literal
 
-from verify.errors import CitationError, nearest
+from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement, words
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
 from verify.evidence.judging import Outcome, Proof, Verdict
@@ -233,9 +233,7 @@ def _check_texts(check: Check | ControlRecord) -> Texts:
     error = (high - low) / 10 if isinstance(check, ControlRecord) else check.standard_error
     shown = numbers.estimate(check.estimate, error, check.interval)
     estimate = _number(check.estimate, shown.value + shown.times)
-    texts: Texts = {"": estimate}
-    if check.blocks:
-        texts = _interval_texts(estimate, shown.interval, *_ends(shown, check.interval))
+    texts: Texts = _interval_texts(estimate, shown, check.interval) if check.blocks else {"": estimate}
     texts[":estimate"] = estimate
     texts[":prediction"] = _number(check.prediction, numbers.beside(check.prediction, error))
     texts[":verdict"] = check.verdict.value
@@ -250,8 +248,7 @@ def _check_texts(check: Check | ControlRecord) -> Texts:
     if error and not check.basis:
         alone = words.interval95(check)
         shown = numbers.estimate(check.estimate, error, alone)
-        (_, low95), (_, high95) = _ends(shown, alone)
-        texts[":interval95"] = shown.interval, low95 + high95
+        texts[":interval95"] = _interval_texts(estimate, shown, alone)[":interval"]
     texts[":error"] = _number(error, numbers.small(error))
     return texts | {":level": level_text(check.level), ":blocks": check.blocks, ":draws": check.draws}
 
@@ -259,38 +256,40 @@ def _check_texts(check: Check | ControlRecord) -> Texts:
 def _finding_texts(finding: Finding) -> Texts:
     texts: Texts = {"": finding.judgement.value}
     if finding.estimate is not None:
-        centre, error, low, high = words.figures(finding)
-        estimate, (first, last) = _number(finding.estimate, centre), finding.interval
-        # An end that is open has no number.
-        ends = {} if first is None else {":low": _number(first, low, "down")}
-        ends |= {} if last is None else {":high": _number(last, high, "up")}
-        texts = {"": estimate, **ends}
-        if len(ends) == 2:
-            texts = _interval_texts(estimate, f"[{low},{numbers.NO_BREAK}{high}]", *ends.values())
+        shown = numbers.EstimateText(*words.figures(finding), power=0)
+        estimate = _number(finding.estimate, shown.value)
+        texts = _interval_texts(estimate, shown, finding.interval)
         texts[":estimate"] = estimate
         if finding.standard_error:
-            texts[":error"] = _number(finding.standard_error, error)
-        if ends:
+            texts[":error"] = _number(finding.standard_error, shown.error)
+        if finding.interval != (None, None):
             texts[":level"] = level_text(finding.level)
     cause, fix = plain(finding.cause), plain(finding.fix)
     more = {":cause": cause, ":fix": fix, ":judgement": finding.judgement.value}
     return texts | {":sequences": finding.sequences} | more
 
 
-def _ends(shown: numbers.EstimateText, interval: tuple[float, float]) -> tuple[Text, Text]:
+def _interval_texts(
+    estimate: Text, shown: numbers.EstimateText, interval: tuple[float | None, float | None]
+) -> Texts:
+    """Return the texts of an estimate and its interval, of which an end that is open has no number."""
     low, high = interval
-    return _number(low, shown.low + shown.times, "down"), _number(high, shown.high + shown.times, "up")
-
-
-def _interval_texts(estimate: Text, interval: str, low: Text, high: Text) -> Texts:
-    ends = low[1] + high[1]
-    whole = f"{estimate[0]} {interval}", estimate[1] + ends
-    return {"": whole, ":interval": (interval, ends), ":low": low, ":high": high}
+    texts: dict[str, Text] = {}
+    if low is not None:
+        texts[":low"] = _number(low, shown.low + shown.times, "down")
+    if high is not None:
+        texts[":high"] = _number(high, shown.high + shown.times, "up")
+    if len(texts) < 2:
+        return {"": estimate, **texts}
+    ends = texts[":low"][1] + texts[":high"][1]
+    whole = f"{estimate[0]} {shown.interval}", estimate[1] + ends
+    return {"": whole, ":interval": (shown.interval, ends), **texts}
 
 
 # The forms that a key may ask for.
 _SPEC = re.compile(r"(?!\.00?g)\.[0-9]{1,2}[fe%g]?")
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
+_ALIKE = 0.75  # how alike a mistyped key and the right one are at least, as difflib counts
 _LEAST_DIGEST = 12
 _ALL = 'default, .Nf, .Ne, .N%, .Ng, pm, a part such as interval, or "a sentence with {low:.Nf}"'
 
@@ -309,12 +308,14 @@ class Values(dict[str, Value]):
             return replace(self[whole], key=f"{whole}|{form}", text=written(self, whole, form))
         # Claims as people call them, a key that looks like it, or a key that ends so. Of thousands of keys,
         # only those of the nearest claim are compared.
-        heads = dict.fromkeys(re.split("[.:]", name, maxsplit=1)[0] for name in self)
-        close = difflib.get_close_matches(re.split("[.:]", whole, maxsplit=1)[0], heads, n=1)
-        near = nearest(whole, (name for name in self if name.startswith(tuple(close))))
-        alone = (f"did you mean {name!r}?" for name in self if name.endswith(f".{whole}"))
-        hint = meant(whole, self) or near or next(alone, "`sdpa-verify values` lists them all")
-        raise CitationError(f"no value {shortened(whole)!r} in these results; {hint}")
+        heads = {name: re.split("[.:]", name, maxsplit=1)[0] for name in [whole, *self]}
+        head = heads.pop(whole)
+        close = difflib.get_close_matches(head, dict.fromkeys(heads.values()), n=1, cutoff=_ALIKE)
+        inside = [name for name, of in heads.items() if of in close]
+        near = [*difflib.get_close_matches(whole, inside, n=1, cutoff=_ALIKE), *close][:1]
+        near = near or [name for name in self if name.endswith(f".{whole}")]
+        hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
+        raise CitationError(f"no value {shortened(whole)!r} in these results; {meant(whole, self) or hint}")
 
 
 def by_key(record: Evidence) -> Values:

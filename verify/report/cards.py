@@ -177,7 +177,7 @@ def _contrast(claim: ClaimRecord) -> Contrast:
     if rounding := words.rounding_error(check):
         value = f"0 but for rounding, {rounding}"
     elif check.standard_error:
-        value = numbers.estimate(check.estimate, check.standard_error, check.interval).with_error
+        value = tables.measured(check).with_error
     return Contrast(
         basis="Computed" if check.method == "exact" else "Measured",
         value=Prose(f"{called or _named(check)}{where}: {_value_in_words(check)}"),
@@ -220,7 +220,7 @@ def _value_in_words(check: Check) -> str:
     if check.method == "exact":
         agrees = tables.value_of(check) == numbers.exact(check.prediction, tables.EXACT_DIGITS)
         return f"{tables.value_of(check)}, {'as predicted' if agrees else wanted}"
-    measured = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    measured = tables.measured(check)
     tolerance = words.tolerance_text(check.model_copy(update={"tolerance_because": ""}), with_kind=False)
     allowed = re.sub(" of the (prediction|threshold)$", "", tolerance)
     return f"{measured.with_error} in {measured.interval}, {wanted} ({allowed})"

@@ -20,7 +20,7 @@ from verify.evidence import (
 )
 from verify.files import shipped_table
 from verify.report.cards import Card, named, summed_up
-from verify.report.tables import FigureView, Row, check_table, drawing, sample_size, shared_settings, value_of
+from verify.report.tables import FigureView, drawing, sample_size, shared_settings, value_of
 from verify.text import numbers
 from verify.text.latex import Prose, slashed
 
@@ -37,19 +37,11 @@ _FINER = 30  # parts of a band that its printed ends tell apart
 
 
 class KeyNumber(NamedTuple):
-    """A number of the first page, with its check; ``link`` is the check's anchor.
-
-    ``interval`` is the simultaneous interval, which judges; ``tolerance`` says how far it may reach from what
-    is predicted, and which way where that is a bound.
-    """
+    """A number of the first page: what it is, and its check, of which ``link`` is the anchor."""
 
     link: str
     check: Check
     what: Prose
-    predicted: str
-    estimate: str
-    interval: str
-    tolerance: str
 
 
 class Failure(NamedTuple):
@@ -73,11 +65,11 @@ class FittedLine(NamedTuple):
     """The line through a claim's measured variances; ``about`` names what, its law and how much was drawn.
 
     ``rows`` are its coefficients, and how far it is from the points, each with what it is and tolerates, its
-    check as a row, and where its interval has to lie.
+    check, and where its interval has to lie.
     """
 
     about: Prose
-    rows: tuple[tuple[Prose, Row, str], ...]
+    rows: tuple[tuple[Prose, Check, str], ...]
 
 
 class Opening(NamedTuple):
@@ -108,7 +100,7 @@ class LessonScene(NamedTuple):
     name: str
     claim: str
     still: FigureView
-    points: Mapping[str, tuple[Point, ...]]
+    points: Mapping[str, Sequence[Point]]
     numbers: Mapping[str, str]
 
 
@@ -117,18 +109,6 @@ def is_led(record: RunRecord) -> bool:
     needed = {name for answer in PLAN["answer"] for name in answer["rests"]}
     asked = record.run.claims or record.run.own_sources or record.run.pack
     return bool(asked) and not needed <= {claim.id for claim in record.claims}
-
-
-def title_and_question(record: RunRecord) -> tuple[Prose, Prose]:
-    """Return the title of the report and the question of its first page: as given, else of its claims."""
-    title, question, count = PLAN["title"], PLAN["question"], len(record.claims)
-    if is_led(record):
-        title = "Statements about attention, decided"
-        question = "Is it true?" if count == 1 else "Are they true?"
-        if record.run.claims:
-            title = record.claims[0].title if count == 1 else f"{count} claims about attention, verified"
-    given = record.run.presentation
-    return Prose(given.title or title), Prose(given.question or question)
 
 
 def answers(cards: Mapping[str, Card]) -> Iterator[tuple[Prose, tuple[Prose, ...]]]:
@@ -177,39 +157,24 @@ def numbers_of(claim: ClaimRecord, most: int) -> tuple[KeyNumber, ...]:
     room = most - len(failing)
     if len(others) > room:
         others = [others[place * (len(others) - 1) // max(room - 1, 1)] for place in range(room)]
-    return tuple(_key_number(claim, check, named(check)) for check in (*failing, *others))
+    return tuple(_key_number(claim, check) for check in (*failing, *others))
 
 
 def key_numbers(record: RunRecord) -> Iterator[KeyNumber]:
     """Yield the numbers of the first page: the usual, or a number of each claim that a report is about."""
     if is_led(record):
-        for claim in record.claims:
-            if check := words.decisive_check(claim.checks):
-                yield _key_number(claim, check, named(check))
+        decisive = ((claim, words.decisive_check(claim.checks)) for claim in record.claims)
+        yield from (_key_number(claim, check) for claim, check in decisive if check)
         return
-    checks = {f"{claim.id}.{check.id}": (claim, check) for claim in record.claims for check in claim.checks}
+    checks = {f"{claim.id}.{check.id}": check for claim in record.claims for check in claim.checks}
     for key, what in PLAN["numbers"].items():
-        if key in checks:
-            claim, check = checks[key]
+        if check := checks.get(key):
             width = words.cell_text({name: value for name, value in check.cell.items() if name == "d_k"})
-            yield _key_number(claim, check, ", ".join(filter(None, [what, width])))
+            yield KeyNumber(key, check, Prose(slashed(", ".join(filter(None, [what, width])))))
 
 
-def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
-    is_exact = check.method == "exact"
-    measured = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    # A share of nothing would be nothing: beside 0 stands how far off it may be.
-    room = numbers.tolerance(check.tolerance) if check.prediction else numbers.small(check.half_width)
-    sign = {"=": "±", "≤": "+", "≥": "−"}[check.relation]
-    return KeyNumber(
-        link=f"{claim.id}.{check.id}",
-        check=check,
-        what=Prose(slashed(what)),
-        predicted=words.predicted(check, check.standard_error),
-        estimate=value_of(check) if is_exact else measured.with_error,
-        interval="exact" if is_exact else measured.interval,
-        tolerance="" if is_exact else f"{sign}{room}",
-    )
+def _key_number(claim: ClaimRecord, check: Check) -> KeyNumber:
+    return KeyNumber(f"{claim.id}.{check.id}", check, Prose(slashed(named(check))))
 
 
 def opening(cards: Mapping[str, Card]) -> Opening | None:
@@ -258,13 +223,12 @@ def derived_in(card: Card) -> Derived | None:
 
 def _derived(name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], unfold: int = 0) -> Derived:
     """Return chains under a heading; the first ``unfold`` of them say that a score is a sum, and go on so."""
-    shared = [
-        text for text in chains[0][1].assumptions if all(text in chain.assumptions for _, chain in chains)
-    ]
+    assumed = [chain.assumptions for _, chain in chains]
+    shared = (Prose(text) for text in assumed[0] if all(text in of for of in assumed))
     written = (
         (card, _as_written(chain, unfolds=place < unfold)) for place, (card, chain) in enumerate(chains)
     )
-    return Derived(name, title, tuple(map(Prose, shared)), tuple(written))
+    return Derived(name, title, tuple(shared), tuple(written))
 
 
 def _main(claim: ClaimRecord) -> ChainRecord:
@@ -317,12 +281,13 @@ def _fitted(card: Card) -> FittedLine:
         f"{slashed(checks[0].quantity.rpartition(' of ')[2])}: {'; '.join(filter(None, [law, reach, drawn]))}"
     )
     rows = []
-    for row in (row for group in check_table(checks)[0] for row in group.rows):
-        tolerance = words.tolerance_text(row.check.model_copy(update={"tolerance_because": ""}))
-        band = [end for end in row.check.band if end is not None]
+    for check in checks:
+        tolerance = words.tolerance_text(check.model_copy(update={"tolerance_because": ""}))
+        band = [end for end in check.band if end is not None]
         ends = [numbers.beside(end, (max(band) - min(band)) / _FINER) for end in band]
-        what = f"{row.check.quantity.rpartition(' of ')[0]} ({tolerance})"
-        rows.append((Prose(what), row, " to ".join(ends)))
+        rows.append(
+            (Prose(f"{check.quantity.rpartition(' of ')[0]} ({tolerance})"), check, " to ".join(ends))
+        )
     return FittedLine(Prose(about), tuple(rows))
 
 
@@ -352,25 +317,16 @@ def _ratio(claim: ClaimRecord) -> Figure:
     places = tuple(float(check.cell["d_k"]) for check in points)
     share = numbers.percent(points[0].tolerance)
     holds = all(check.verdict is Verdict.CONFIRMED for check in points)
-    band = PlotLayer(
-        kind="band",
-        role="truth",
-        label=f"derived, ±{share}",
-        x=places,
-        y=(1.0,) * len(places),
-        lo=tuple(1 - check.tolerance for check in points),
-        hi=tuple(1 + check.tolerance for check in points),
-    )
-    measured = PlotLayer(
-        kind="points",
-        role="measured",
-        label="measured",
-        x=places,
-        y=tuple(check.estimate / check.prediction for check in points),
-        lo=tuple(check.interval[0] / check.prediction for check in points),
-        hi=tuple(check.interval[1] / check.prediction for check in points),
-    )
-    layers = [band, measured]
+    # Of the band and of what is measured, each a middle with its two ends.
+    tolerated = zip(*((1.0, 1 - check.tolerance, 1 + check.tolerance) for check in points), strict=True)
+    shares = [[end / check.prediction for end in (check.estimate, *check.interval)] for check in points]
+    layers = [
+        PlotLayer(kind=kind, role=role, label=label, x=places, y=y, lo=low, hi=high)
+        for kind, role, label, (y, low, high) in (
+            ("band", "truth", f"derived, ±{share}", tolerated),
+            ("points", "measured", "measured", zip(*shares, strict=True)),
+        )
+    ]
     too_far = {
         float(control.cell["d_k"]): control.prediction / derived[control.cell["d_k"]]
         for control in claim.controls
@@ -401,18 +357,13 @@ def scenes(cards: Mapping[str, Card]) -> Iterator[LessonScene]:
         if card is None or not stills or card.claim.verdict is not Verdict.CONFIRMED:
             continue
         checks = {check.id: check for check in card.claim.checks}
-        points: dict[str, tuple[Point, ...]] = {}
+        points: dict[str, list[Point]] = {series: [] for series in plan["drawn"]}
         for series, patterns in plan["drawn"].items():
-            points[series] = tuple(
-                _point(f"{card.claim.id}.{check.id}", check)
-                for check in checks.values()
-                if "d_k" in check.cell and any(fnmatchcase(check.id, pattern) for pattern in patterns)
-            )
+            for check in checks.values():
+                if "d_k" in check.cell and any(fnmatchcase(check.id, pattern) for pattern in patterns):
+                    value, low, high = (float(f"{end:.5g}") for end in (check.estimate, *check.interval))
+                    key = f"{card.claim.id}.{check.id}"
+                    points[series].append((int(check.cell["d_k"]), value, low, high, value_of(check), key))
         if checks.keys() >= set(plan["named"]):
             said = {f"{card.claim.id}.{check}": value_of(checks[check]) for check in plan["named"]}
             yield LessonScene(name, card.claim.id, stills[0], points, said)
-
-
-def _point(key: str, check: Check) -> Point:
-    value, low, high = (float(f"{number:.5g}") for number in (check.estimate, *check.interval))
-    return int(check.cell["d_k"]), value, low, high, value_of(check), key

@@ -7,6 +7,7 @@ import re
 import tempfile
 import unicodedata
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 import pydyf
 from fontTools.pens.boundsPen import ControlBoundsPen
-from fontTools.pens.recordingPen import RecordingPen
+from fontTools.pens.cairoPen import CairoPen
 from fontTools.svgLib.path import parse_path
 from markupsafe import Markup
 
@@ -64,7 +65,16 @@ def render_pdf(
         RenderError: Pango is missing, a formula or figure of the record cannot be drawn, or something in it
             does not fit on a page.
     """
-    weasyprint = _weasyprint()
+    # Their remarks are for developers; warnings of WeasyPrint still reach listeners of its logger, which it
+    # gives a handler that writes to stderr.
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    try:
+        import weasyprint  # noqa: PLC0415 - it raises here, at import, where Pango is missing
+        import weasyprint.text.fonts  # noqa: PLC0415
+        from weasyprint.urls import URLFetcher  # noqa: PLC0415
+    except OSError as error:
+        raise RenderError(_MISSING) from error
+    logging.getLogger("weasyprint").handlers[:] = [logging.NullHandler()]
     medium = PdfMedium(Formulas(), draw_figures(record) if figures is None else figures)
     sheet = RUN.sheet(edition)
     page = medium.render(f"{sheet}.j2", Report(record), edition=edition)
@@ -81,10 +91,14 @@ def render_pdf(
     # Links to single findings lead to their claim's row, where the edition has no more of it.
     is_short = edition == EDITIONS[0]
     places = {key: claim.id for claim in record.claims for key in keys_of(claim) if is_short}
-    document = weasyprint.HTML(string="", base_url="report:", url_fetcher=_fetcher(medium.figures))
-    # Its own parser of HTML, in Python, takes ten times as long as that of XML.
-    document.wrapper_element = weasyprint.cssselect2.ElementWrapper.from_html_root(_parsed(page))
-    document.etree_element = document.wrapper_element.etree_element
+    # Nothing of the network is fetched: figures are data, and the faces are files.
+    document = weasyprint.HTML(string="", url_fetcher=URLFetcher(allowed_protocols=["file", "data"]))
+    # Its own parser of HTML, in Python, takes ten times as long as that of XML, in which elements end, and
+    # which has no place for some of what a record's own text may hold.
+    closed = re.sub(rf"<((?:{_VOID})\b[^>]*)>", r"<\1/>", page)
+    tree = ET.fromstring(re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", closed))  # noqa: S314 - our own page
+    document.wrapper_element = weasyprint.cssselect2.ElementWrapper.from_html_root(tree)
+    document.etree_element = tree
     # Its own sheet gives every element markers and calls of notes, of which each has a style of its own.
     usual = weasyprint.CSS(string=re.sub("(?m)^::.*", "", weasyprint.html.UA))
     document._ua_stylesheets = lambda _forms: [usual]
@@ -133,7 +147,13 @@ class PdfMedium(Medium):
         """Return a background: decoration to a screen reader, as the word stands beside it."""
         name = f"svg:mark-{badge.mark}"
         if name not in self.drawn:
-            self.drawn[name] = stroked(MARKS[badge.mark])
+            operators = [f"{STROKE_WIDTH} w 1 J 1 j"]
+            for path in ET.fromstring(f"<g>{MARKS[badge.mark]}</g>"):  # noqa: S314 - our own
+                paint = "B" if "fill" in path.attrib else "S"
+                operators.append(
+                    f"[{path.get('stroke-dasharray', '')}] 0 d {_path(path.attrib['d'])} {paint}"
+                )
+            self.drawn[name] = PdfDrawing("\n".join(operators), (0, 0), 16, 16, 1 / 16)
         return Markup('<span class="mark tone-{}" style="background-image:url({})"></span>').format(
             badge.tone, name
         )
@@ -141,14 +161,8 @@ class PdfMedium(Medium):
     def figure(self, key: str, words: str) -> Markup:
         """Return an image tag with its words."""
         self.described.add(words)
-        return Markup('<img class="drawing" src="svg:figure-{}" alt="{}">').format(key, words)
-
-
-def _parsed(page: str) -> ET.Element:
-    """Return the tree of a page, whose only elements without an end tag are those of `_VOID`."""
-    closed = re.sub(rf"<((?:{_VOID})\b[^>]*)>", r"<\1/>", page)
-    # A record's own text may hold what XML has no place for.
-    return ET.fromstring(re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", closed))  # noqa: S314 - our own page
+        address = f"data:image/svg+xml;base64,{b64encode(self.figures[key].encode()).decode()}"
+        return Markup('<img class="drawing" src="{}" alt="{}">').format(address, words)
 
 
 @contextlib.contextmanager
@@ -172,20 +186,6 @@ def _sheets(weasyprint: Any) -> Iterator[dict[str, Any]]:
         yield {"stylesheets": sheets, "font_config": fonts, "pdf_variant": _VARIANT, "pdf_tags": True}
 
 
-def _weasyprint() -> Any:
-    # Their remarks are for developers; warnings of WeasyPrint still reach listeners of its logger.
-    logging.getLogger("fontTools").setLevel(logging.ERROR)
-    logger = logging.getLogger("weasyprint")
-    try:
-        import weasyprint  # noqa: PLC0415 - it raises here, at import, where Pango is missing
-        import weasyprint.text.fonts  # noqa: PLC0415
-    except OSError as error:
-        raise RenderError(_MISSING) from error
-    # WeasyPrint gives its logger a handler that writes to stderr.
-    logger.handlers[:] = [logging.NullHandler()]
-    return weasyprint
-
-
 def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
     """Add what WeasyPrint does not know of: formulas, what headers head, names of places."""
     medium.fonts.add_to(pdf, medium.formulas.outline)
@@ -205,20 +205,6 @@ def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
         known = {name.string: place for name, place in zip(names[::2], names[1::2], strict=True)}
         known |= {name: known[place] for name, place in places.items()}
         names[:] = [part for name in sorted(known) for part in (pydyf.String(name), known[name])]
-
-
-def _fetcher(figures: Mapping[str, str]) -> Any:
-    """Return a fetcher that knows this report's figures and font files, and nothing of the network."""
-    from weasyprint.urls import URLFetcher, URLFetcherResponse  # noqa: PLC0415
-
-    class Fetcher(URLFetcher):  # type: ignore[misc]
-        def fetch(self, url: str, headers: dict[str, str] | None = None) -> Any:
-            key = url.removeprefix("svg:figure-")
-            if key in figures:
-                return URLFetcherResponse(url, figures[key].encode(), {"Content-Type": "image/svg+xml"})
-            return super().fetch(url, headers)
-
-    return Fetcher(allowed_protocols=["file", "data"])
 
 
 def _referenced(pdf: Any, reference: bytes) -> Any:
@@ -280,15 +266,6 @@ class FormulaFonts:
             fonts[f"Formulas{number}"] = _font(pdf, outlines)
 
 
-def stroked(mark: str) -> PdfDrawing:
-    """Return a mark's paths ready to be drawn."""
-    drawn = [f"{STROKE_WIDTH} w 1 J 1 j"]
-    for path in ET.fromstring(f"<g>{mark}</g>"):  # noqa: S314 - our own
-        paint = "B" if "fill" in path.attrib else "S"
-        drawn.append(f"[{path.get('stroke-dasharray', '')}] 0 d {_path(path.attrib['d'])} {paint}")
-    return PdfDrawing("\n".join(drawn), (0, 0), 16, 16, 1 / 16)
-
-
 def _font(pdf: Any, outlines: Mapping[str, str]) -> bytes:
     """Add a font of these outlines to a document and return its reference."""
     lowest, highest = [0.0, 0.0], [0.0, 0.0]
@@ -337,17 +314,8 @@ def _added(pdf: Any, made: Any) -> bytes:
 @cache
 def _path(path: str) -> str:
     """Return a path of SVG as operators of a PDF."""
-    pen, here, drawn = RecordingPen(), (0.0, 0.0), []
-    parse_path(path, pen)
-    letters = {"moveTo": "m", "lineTo": "l", "curveTo": "c", "qCurveTo": "c", "closePath": "h"}
-    for kind, points in pen.value:
-        if kind == "qCurveTo":
-            # A parabola is a cubic curve whose handles lie two thirds of the way to the parabola's own.
-            ends, (x, y) = (here, points[1]), points[0]
-            handles = [((across + 2 * x) / 3, (down + 2 * y) / 3) for across, down in ends]
-            drawn += [number for point in (*handles, points[1]) for number in point]
-        else:
-            drawn += [number for point in points for number in point]
-        drawn.append(letters.get(kind, ""))
-        here = points[-1] if points else here
-    return " ".join(part if isinstance(part, str) else f"{part:g}" for part in drawn)
+    drawn = pydyf.Stream()
+    drawn.close_path = drawn.close  # as Cairo calls it
+    # The pen makes parabolas cubic curves, which are all that a PDF has.
+    parse_path(path, CairoPen(None, drawn))
+    return b" ".join(drawn.stream).decode()

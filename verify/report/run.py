@@ -91,9 +91,16 @@ class Report:
 
     def __init__(self, record: RunRecord) -> None:
         self.record = record
-        self.title, self.question = front.title_and_question(record)
-        self.author = record.run.presentation.author or citations.AUTHORS
         self.is_led = front.is_led(record)
+        title, question, count = front.PLAN["title"], front.PLAN["question"], len(record.claims)
+        if self.is_led:
+            title = "Statements about attention, decided"
+            question = "Is it true?" if count == 1 else "Are they true?"
+            if record.run.claims:
+                title = record.claims[0].title if count == 1 else f"{count} claims about attention, verified"
+        given = record.run.presentation
+        self.title, self.question = Prose(given.title or title), Prose(given.question or question)
+        self.author = given.author or citations.AUTHORS
         self.chapters = tuple(_chapters(record))
         self.cards = {card.claim.id: card for chapter in self.chapters for card in chapter.cards}
         self.failures = tuple(front.failures(record))

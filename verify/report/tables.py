@@ -22,15 +22,11 @@ class Title(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A check as a row; ``title`` is None where its group has a title for all rows.
-
-    ``cells`` are prediction, estimate, standard error and the ends of the interval.
-    """
+    """A check as a row; ``title`` is None where its group has a title for all rows."""
 
     check: Check
     title: Title | None
     label: Prose
-    cells: tuple[str, ...]
 
 
 class FigureView(NamedTuple):
@@ -55,7 +51,15 @@ class Group(NamedTuple):
 
 def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
     """Return a claim's checks in groups, in their order, and the line of what all of them have."""
-    gathered = [tuple(members) for _, members in groupby(checks, key=_group_key)]
+
+    def in_common(check: Check) -> tuple[object, ...]:
+        # What neighbours stand under one title by.
+        if check.method == "fit":
+            return check.method, tuple(check.cell.items())
+        tolerance = check.tolerance, check.tolerance_of, check.tolerance_because
+        return check.method, check.quantity, check.relation, check.origin, *tolerance
+
+    gathered = [tuple(members) for _, members in groupby(checks, key=in_common)]
     common = shared_settings(checks) if len(gathered) > 1 else {}
     # What most exact checks allow for, mostly rounding, is said once.
     exact = Counter(str(tolerance_text(check)) for check in checks if check.method == "exact")
@@ -71,7 +75,6 @@ def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
                 check,
                 _title((check,), Prose(""), usual) if is_fit else title if is_single else None,
                 cell_text(check.cell, without=tuple(settings)),
-                _cells(check),
             )
             for check in members
         )
@@ -95,10 +98,10 @@ def control_table(controls: Sequence[ControlRecord]) -> tuple[tuple[tuple[Contro
         error = digits_of(control)
         estimate = numbers.estimate(control.estimate, error, control.interval)
         where = cell_text(control.cell, without=tuple(common))
-        measured = f"measured {estimate.alone} in {estimate.interval}, power {numbers.power(control.power)}"
+        outcome = f"measured {estimate.alone} in {estimate.interval}, power {numbers.power(control.power)}"
         text = (
             f"{control.what}{f' ({where})' if where else ''}: predicts {predicted(control, error)}, "
-            f"{measured if error else f'computed {computed(control)}'}"
+            f"{outcome if error else f'computed {computed(control)}'}"
         )
         rows.append((control, Prose(text)))
     return tuple(rows), _common_line("controls", common)
@@ -117,11 +120,26 @@ def digits_of(control: ControlRecord) -> float:
     return (control.interval[1] - control.interval[0]) / 10
 
 
+def measured(check: Check) -> numbers.EstimateText:
+    """Return what a check measured with its standard error and interval, all to the digit of the error."""
+    return numbers.estimate(check.estimate, check.standard_error, check.interval)
+
+
 def value_of(check: Check) -> str:
     """Return what a check measured or computed, with the digits that its standard error supports."""
-    if check.method == "exact":
-        return numbers.exact(check.estimate, EXACT_DIGITS)
-    return numbers.estimate(check.estimate, check.standard_error, check.interval).alone
+    return numbers.exact(check.estimate, EXACT_DIGITS) if check.method == "exact" else measured(check).alone
+
+
+def cells(check: Check) -> tuple[str, ...]:
+    """Return a check's prediction, value, standard error and both ends of its interval, as far as it has."""
+    shown = measured(check)
+    value = rounding_error(check) or numbers.exact(check.estimate, EXACT_DIGITS)
+    error, ends = "", ["", ""]
+    if check.standard_error:
+        value, error = shown.alone, shown.error + shown.times
+    if check.method != "exact":
+        ends = [end + shown.times for end in (shown.low, shown.high)]
+    return predicted(check, check.standard_error), value, error, *ends
 
 
 def alone(check: Check) -> str:
@@ -176,14 +194,6 @@ def refuted(controls: Sequence[ControlRecord]) -> int:
     return sum(control.verdict is Verdict.REFUTED for control in controls)
 
 
-def _group_key(check: Check) -> tuple[object, ...]:
-    """Return what neighbouring checks have in common if they stand under one title."""
-    if check.method == "fit":
-        return check.method, tuple(check.cell.items())
-    tolerance = check.tolerance, check.tolerance_of, check.tolerance_because
-    return check.method, check.quantity, check.relation, check.origin, *tolerance
-
-
 def _common_line(owners: str, settings: dict[str, Setting]) -> Prose:
     """Return the line above a table, such as ``In all checks: points 3; from 1.``, or nothing."""
     # With semicolons: settings may be descriptions that hold commas.
@@ -203,14 +213,3 @@ def _title(checks: Sequence[Check], settings: Prose, usual: str) -> Title:
     tolerance = tolerance_text(first)
     notes = [settings, tolerance if tolerance != usual else ""]
     return Title(Prose(first.quantity + formula), Prose("; ".join(filter(None, notes))))
-
-
-def _cells(check: Check) -> tuple[str, ...]:
-    measured = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    value = rounding_error(check) or numbers.exact(check.estimate, EXACT_DIGITS)
-    error, ends = "", ["", ""]
-    if check.standard_error:
-        value, error = measured.alone, measured.error + measured.times
-    if check.method != "exact":
-        ends = [end + measured.times for end in (measured.low, measured.high)]
-    return predicted(check, check.standard_error), value, error, *ends

@@ -14,8 +14,8 @@ from verify.evidence import Outcome, Proof, Verdict, words
 from verify.evidence.load import command, creation, digest
 from verify.evidence.words import Badge, Tally
 from verify.files import shipped_folder, shipped_table
+from verify.report import tables
 from verify.report.formulas import Formula, Formulas
-from verify.report.tables import alone, sample_size
 from verify.text import numbers
 from verify.text.escapes import for_tex, pieces, prose_for_tex
 from verify.text.latex import Prose, in_pieces, low, plain, spoken, with_apostrophes
@@ -42,8 +42,9 @@ def _tallied(records: Sequence[object], name: str) -> tuple[Tally, ...]:
 
 
 _FILTERS: dict[str, Callable[..., object]] = {
-    "alone": alone,
+    "alone": tables.alone,
     "badge": words.badge,
+    "cells": tables.cells,
     "closed": words.closed,
     "command": command,
     "control_badge": words.control_badge,
@@ -53,16 +54,19 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "digest": digest,
     "exact": numbers.exact,
     "for_tex": for_tex,
+    "measured": tables.measured,
     "percent": numbers.percent,
     "plain": plain,
     "prose_for_tex": prose_for_tex,
     "remark": words.remark,
-    "sample": sample_size,
+    "sample": tables.sample_size,
     "short": "{:g}".format,
     "small": numbers.small,
     "spoken": spoken,
     "tallies": _tallied,
     "timestamp": "{:%Y-%m-%dT%H:%M:%SZ}".format,
+    "tolerance": numbers.tolerance,
+    "value": tables.value_of,
 }
 
 
