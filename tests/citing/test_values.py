@@ -62,6 +62,9 @@ def test_an_unknown_key_is_reported_with_the_nearest() -> None:
     ):
         with pytest.raises(CitationError, match=f"no value '{key}' in these results; did you mean '{near}"):
             by_key(evidence)[key]
+    for key in ("UNKNOWN", "some-claim.some-check", "softmax-variant", "attention-zzz", "run-time.slope"):
+        with pytest.raises(CitationError, match=f"no value '{key}' in these results; `sdpa-verify values`"):
+            by_key(shipped())[key]
 
 
 def test_values_are_chosen_by_claim_or_by_key() -> None:

@@ -138,16 +138,14 @@ def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
 
 def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
     """Give the axes their names, numbers and grid; the lower axis's name stands below it or ``aside``."""
-
-    def write(text: str, place: tuple[int, int], of: Any, gap: tuple[float, float], side: str) -> None:
-        axes.annotate(text, place, xycoords=of, va=side, xytext=gap, textcoords="offset points")
-
+    write = partial(axes.annotate, textcoords="offset points")
     if aside:
-        write(readable(figure.x.label), (1, 0), "axes fraction", (_PAST, -5.5), "top")
+        place = {"xycoords": "axes fraction", "xytext": (_PAST, -5.5), "va": "top"}
+        write(readable(figure.x.label), (1, 0), **place)
     else:
         axes.set_xlabel(readable(figure.x.label), labelpad=4, loc="left")
     # Upright above its axis: so it reads without turning the head.
-    write(name, (0, 1), ("figure fraction", "axes fraction"), (2, 6), "bottom")
+    write(name, (0, 1), xycoords=("figure fraction", "axes fraction"), xytext=(2, 6), va="bottom")
     box = axes.get_window_extent()
     across, up = box.width / _TICKS[0], box.height / _TICKS[1]
     for axis, record, room, set_scale in (

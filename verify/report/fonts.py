@@ -2,6 +2,7 @@
 
 import base64
 import logging
+from collections.abc import Iterator
 from importlib.metadata import distribution
 from io import BytesIO
 from pathlib import Path
@@ -24,10 +25,12 @@ class Face(NamedTuple):
     for_screen: Path
 
 
-def _face(package: ModuleType, name: str, family: str, weight: int, style: str = "normal") -> Face:
+def _faces(package: ModuleType, family: str) -> Iterator[Face]:
     # PostScript outlines print best; TrueType outlines, stripped of hints, are smallest on the screen.
-    files = (Path(package.font_files_otf[name]), Path(package.font_files_ttf[name]))
-    return Face(family, weight, style, *files)
+    for name, weight, style in (("", 400, "normal"), ("It", 400, "italic"), ("Semibold", 600, "normal")):
+        file = family.replace(" ", "") + name
+        files = Path(package.font_files_otf[file]), Path(package.font_files_ttf[file])
+        yield Face(family, weight, style, *files)
 
 
 SERIF, SANS, MONO = "Source Serif Pro", "Source Sans Pro", "DejaVu Sans Mono"
@@ -37,12 +40,8 @@ _MONO_FILE = Path(
 )
 _MATH_FILE = Path(str(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")))
 FACES = (
-    _face(font_source_serif_pro, "SourceSerifPro", SERIF, 400),
-    _face(font_source_serif_pro, "SourceSerifProIt", SERIF, 400, "italic"),
-    _face(font_source_serif_pro, "SourceSerifProSemibold", SERIF, 600),
-    _face(font_source_sans_pro, "SourceSansPro", SANS, 400),
-    _face(font_source_sans_pro, "SourceSansProIt", SANS, 400, "italic"),
-    _face(font_source_sans_pro, "SourceSansProSemibold", SANS, 600),
+    *_faces(font_source_serif_pro, SERIF),
+    *_faces(font_source_sans_pro, SANS),
     Face(MONO, 400, "normal", _MONO_FILE, _MONO_FILE),
 )
 MATH = Face("STIX Two Math", 400, "normal", _MATH_FILE, _MATH_FILE)
@@ -65,17 +64,15 @@ def rules_for_screen(characters: str, mathematical: str) -> str:
     cache = DrawingCache("faces", *_PACKAGES)
     wanted = f"{characters}\n{mathematical}"
     if wanted not in cache:
-        rules = ""
+        addresses = {}
         for face in FACES:
             # Kerning takes most of the time; the few words in italics or in bold serif do without.
             kerned = face.style == "normal" and (face.family, face.weight) not in {(SERIF, 600), (MONO, 400)}
-            rules += _rule(
-                face, _cut(face, characters, "MATH", "GSUB", *([] if kerned else ["GPOS"])), "woff2"
-            )
-        rules += _rule(MATH, _cut(MATH, mathematical, "GSUB", "GPOS"), "woff2")
+            addresses[face] = _cut(face, characters, "MATH", "GSUB", *([] if kerned else ["GPOS"]))
+        addresses[MATH] = _cut(MATH, mathematical, "GSUB", "GPOS")
         # A browser leaves room for the widest of a face's root signs: low roots have a face with one sign.
-        rules += _rule(ROOT, _cut(ROOT, "√", "GSUB", "GPOS", can_grow=False), "woff2")
-        cache[wanted] = rules
+        addresses[ROOT] = _cut(ROOT, "√", "GSUB", "GPOS", can_grow=False)
+        cache[wanted] = "".join(_rule(face, address, "woff2") for face, address in addresses.items())
         cache.save()
     return str(cache[wanted])
 

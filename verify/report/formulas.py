@@ -6,6 +6,7 @@ but Unicode's.
 """
 
 import atexit
+import contextlib
 import json
 import os
 import re
@@ -136,12 +137,10 @@ def _typeset(latex: str, *, displayed: bool) -> tuple[str | None, str]:
     assert process.stdin is not None  # noqa: S101 - they are pipes
     assert process.stdout is not None  # noqa: S101
     answer = ""
-    try:
+    with contextlib.suppress(BrokenPipeError):
         process.stdin.write(json.dumps([latex, displayed]) + "\n")
         process.stdin.flush()
         answer = process.stdout.readline()
-    except BrokenPipeError:
-        pass
     if not answer:
         _mathjax.cache_clear()
         atexit.unregister(process.communicate)
@@ -179,7 +178,11 @@ def _read(latex: str, key: str, drawn: str | None, spelled: str) -> dict[str, ob
     glyphs = {
         f"glyph {_name(path.attrib['id'])}": path.attrib["d"] for path in root.iter() if "id" in path.attrib
     }
-    return glyphs | {key: Formula(drawn_by_browsers(spelled, displayed=key[0] == "d"), operators, *box)}
+    math = _settled(ET.fromstring(spelled.replace(_NAMESPACE, "")))  # noqa: S314 - MathJax's output
+    if key.startswith("display"):
+        math.set("displaystyle", "true")
+    mathml = ET.tostring(math, encoding="unicode").replace(" />", "/>")
+    return glyphs | {key: Formula(mathml, operators, *box)}
 
 
 class _NotDrawnError(Exception):
@@ -226,14 +229,6 @@ def _operators(
 def _name(identifier: str) -> str:
     # "MJX-12-TEX-I-1D451": the number counts renderings, the rest names the glyph.
     return identifier.split("-", 2)[2]
-
-
-def drawn_by_browsers(spelled: str, *, displayed: bool) -> str:
-    """Return MathJax's MathML in one line."""
-    root = _settled(ET.fromstring(spelled.replace(_NAMESPACE, "")))  # noqa: S314 - MathJax's output
-    if displayed:
-        root.set("displaystyle", "true")
-    return ET.tostring(root, encoding="unicode").replace(" />", "/>")
 
 
 def characters_in(page: str) -> str:

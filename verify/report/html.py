@@ -1,6 +1,5 @@
 """The report as one HTML file that needs nothing else, and how a page takes pictures in."""
 
-import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -85,7 +84,7 @@ class HtmlMedium(Medium):
         super().__init__(formulas, figures)
         self._marks: set[tuple[str, str]] = set()
         self._styles: dict[str, str] = {}
-        self._places = itertools.count(1)
+        self._drawn = 0
 
     def render(self, template: str, report: object, **more: object) -> str:
         """Return a page with names that browsers read whole."""
@@ -107,18 +106,17 @@ class HtmlMedium(Medium):
 
     def figure(self, key: str, words: str) -> Markup:
         """Return the figure's own SVG with its words; its styles are the page's."""
-        svg = self.figures[key].replace("xlink:href", "href")
+        svg, styles = self.figures[key].replace("xlink:href", "href"), self._styles
         # A figure may stand twice in a page; its ids must not.
-        place = next(self._places)
-        ids = {name: f"D{place}-{at}" for at, name in enumerate(re.findall(r' id="([^"]+)"', svg))}
+        self._drawn += 1
+        ids = {name: f"D{self._drawn}-{at}" for at, name in enumerate(re.findall(r' id="([^"]+)"', svg))}
         svg = re.sub(r'( id="|url\(#|href="#)([^")]+)', lambda link: link[1] + ids[link[2]], svg)
-        svg = re.sub(r' style="([^"]*)"', self._class, svg)
+        for style in dict.fromkeys(re.findall(r' style="([^"]*)"', svg)):
+            name = styles.setdefault(style, f"C{len(styles)}")
+            svg = svg.replace(f' style="{style}"', f' class="{name}"')
         svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg)
         opening, rest = svg.split(">", 1)
         return Markup('{} role="img" aria-label="{}">{}').format(trusted(opening), words, trusted(rest))
-
-    def _class(self, style: re.Match[str]) -> str:
-        return f' class="{self._styles.setdefault(style[1], f"C{len(self._styles)}")}"'
 
     def mark_rules(self) -> str:
         """Return the style rules that give the marks so far their shapes and colours."""

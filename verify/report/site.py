@@ -51,7 +51,15 @@ def site_files(
         pages[path] = page.replace("/* rules */", medium.mark_rules() + medium.figure_rules(), 1)
         styled += page
     formulas.cache.save()
-    files = {path: page.encode() for path, page in _linked(pages).items()}
+    own = {path: set(re.findall(r' id="([^"]+)"', page)) for path, page in pages.items()}
+    places = {name: path for path, ids in own.items() for name in ids}
+    for path, page in pages.items():
+        # Links to a place on another page lead there; what no page has leads to the first.
+        for name in set(re.findall(r' href="#([^"]+)"', page)) - own[path]:
+            place = f"{places[name]}#{name}" if name in places else _INDEX
+            root = "../" * path.count("/")
+            pages[path] = pages[path].replace(f' href="#{name}"', f' href="{root}{place}"')
+    files = {path: page.encode() for path, page in pages.items()}
     files["assets/site.css"] = (faces_of(styled) + joined(*_STYLES)).encode()
     files["assets/site.js"] = joined("site.js").encode()
     for claim in record.claims:
@@ -86,23 +94,6 @@ def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:
     return pages
 
 
-def _linked(pages: dict[str, str]) -> dict[str, str]:
-    """Return pages whose links to a place on another page lead there; what no page has leads to the first."""
-    own = {path: set(re.findall(r' id="([^"]+)"', page)) for path, page in pages.items()}
-    places = {name: path for path, ids in own.items() for name in ids}
-
-    def led(link: re.Match[str], path: str) -> str:
-        if link[1] in own[path]:
-            return link[0]
-        root, place = "../" * path.count("/"), places.get(link[1])
-        return f' href="{root}{place}#{link[1]}"' if place else f' href="{root}{_INDEX}"'
-
-    return {
-        path: re.sub(r' href="#([^"]+)"', lambda link, path=path: led(link, path), page)  # type: ignore[misc]
-        for path, page in pages.items()
-    }
-
-
 def inventory(record: RunRecord) -> bytes:
     """Return the site's ``objects.inv``: a label ``claim:KEY`` or ``statement:ID`` for each of its places.
 
@@ -111,17 +102,13 @@ def inventory(record: RunRecord) -> bytes:
     labels = []
     for claim in record.claims:
         page = place_on_site(claim.id) + _INDEX
-        labels.append(f"claim:{claim.id} std:label -1 {page} {_line(claim.title)}\n")
+        labels.append(f"claim:{claim.id} std:label -1 {page} {' '.join(plain(claim.title).split())}\n")
         labels += [f"claim:{key} std:label -1 {page}#{key} {key}\n" for key in keys_of(claim)]
     for stated in record.statements:
         page = place_on_site(f"{SOURCE}.{stated.id}") + _INDEX
-        labels.append(f"statement:{stated.id} std:label -1 {page} {_line(stated.text)}\n")
+        labels.append(f"statement:{stated.id} std:label -1 {page} {' '.join(plain(stated.text).split())}\n")
     head = (
         "# Sphinx inventory version 2\n# Project: sdpa-verify\n"
         f"# Version: {record.tool.version}\n# The remainder of this file is compressed using zlib.\n"
     )
     return head.encode() + zlib.compress("".join(labels).encode(), 9)
-
-
-def _line(text: str) -> str:
-    return " ".join(plain(text).split())

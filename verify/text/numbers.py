@@ -30,9 +30,7 @@ def rounded(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> Deci
         raise ValueError(f"{value} cannot be rounded")
     # The default precision of 28 digits is less than a float may need.
     digits = 2 + max(value.adjusted() - place, len(value.as_tuple().digits))
-    wide = Context(prec=digits)
-    whole = wide.scaleb(value, -place).quantize(Decimal(1), rounding, wide)
-    return wide.scaleb(whole, place)
+    return value.quantize(Decimal((0, (1,), place)), rounding, Context(prec=digits))
 
 
 class EstimateText(NamedTuple):
