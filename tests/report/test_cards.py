@@ -113,7 +113,7 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
     """Neighbours in other dimensions; another quantity begins a group of its own."""
     made = [check(f"{name}{n}", n, n, quantity=name, cell={"d_k": n}) for name in "vm" for n in (2, 4)]
     groups, _ = check_table(made)
-    assert [" ".join(row.check.id for row in group.rows) for group in groups] == ["v2 v4", "m2 m4"]
+    assert [" ".join(check.id for check, _ in rows) for _, rows in groups] == ["v2 v4", "m2 m4"]
 
 
 def test_every_claim_has_other_names() -> None:

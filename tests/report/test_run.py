@@ -11,6 +11,7 @@ from verify.evidence import Check, Outcome, Presentation, RunRecord, Verdict
 from verify.report.html import render_html
 from verify.report.front import PLAN
 from verify.report.run import Report
+from verify.report.tables import measured
 
 
 # The first page.
@@ -35,8 +36,9 @@ def test_key_numbers_are_those_of_the_checks(whole: Report) -> None:
     assert len(keys) == 5
     slope = run.claim("score-variance").check("slope")
     assert keys[0].link == "score-variance.slope"
-    assert float(keys[0].estimate.split("\N{NO-BREAK SPACE}")[0]) == round(slope.estimate, 4)
-    low, high = (float(end) for end in keys[0].interval.strip("[]").split(",\N{NO-BREAK SPACE}"))
+    shown = measured(keys[0].check)
+    assert float(shown.value) == round(slope.estimate, 4)
+    low, high = float(shown.low), float(shown.high)
     assert low <= slope.interval[0] < slope.interval[1] <= high
     assert {key.link.split(".")[0] for key in Report(record()).keys} <= {claim.id for claim in CLAIMS}
 

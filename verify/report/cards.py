@@ -53,7 +53,7 @@ class Card(NamedTuple):
     headline: tuple[str, Prose] | None
     contrast: Contrast
     underived: Prose
-    checks: tuple[tuple[Group, ...], Prose]
+    checks: tuple[list[Group], Prose]
     controls: tuple[tuple[tuple[ControlRecord, Prose], ...], Prose]
     refuted: int
     level: str

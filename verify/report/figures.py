@@ -140,8 +140,7 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
     """Give the axes their names, numbers and grid; the lower axis's name stands below it or ``aside``."""
     write = partial(axes.annotate, textcoords="offset points")
     if aside:
-        place = {"xycoords": "axes fraction", "xytext": (_PAST, -5.5), "va": "top"}
-        write(readable(figure.x.label), (1, 0), **place)
+        write(readable(figure.x.label), (1, 0), xycoords="axes fraction", xytext=(_PAST, -5.5), va="top")
     else:
         axes.set_xlabel(readable(figure.x.label), labelpad=4, loc="left")
     # Upright above its axis: so it reads without turning the head.

@@ -15,18 +15,13 @@ EXACT_DIGITS = 7  # of an exact value, one more than of its prediction
 
 
 class Title(NamedTuple):
-    """What checks are about: quantity with its prediction in symbols, and their settings and tolerance."""
+    """What checks are about: quantity with its prediction in symbols, and their settings and tolerance.
+
+    Under a title for several checks a check's own says where it is alone.
+    """
 
     quantity: Prose
     note: Prose
-
-
-class Row(NamedTuple):
-    """A check as a row; ``title`` is None where its group has a title for all rows."""
-
-    check: Check
-    title: Title | None
-    label: Prose
 
 
 class FigureView(NamedTuple):
@@ -42,14 +37,11 @@ class FigureView(NamedTuple):
     number: str
 
 
-class Group(NamedTuple):
-    """Checks of one quantity, or of one fit, under a common title; or single checks each with its own."""
-
-    title: Title | None
-    rows: tuple[Row, ...]
+Group = tuple[Title | None, list[tuple[Check, Title]]]
+"""Checks of one quantity, or of one fit, under a common title; or single checks, which have none."""
 
 
-def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
+def check_table(checks: Sequence[Check]) -> tuple[list[Group], Prose]:
     """Return a claim's checks in groups, in their order, and the line of what all of them have."""
 
     def in_common(check: Check) -> tuple[object, ...]:
@@ -68,26 +60,22 @@ def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
     for members in gathered:
         settings = shared_settings(members)
         own = cell_text(settings, without=tuple(common))
-        is_fit, is_single = members[0].method == "fit", len(members) == 1
-        title = Title(Prose("Weighted fit"), own) if is_fit else _title(members, own, usual)
-        rows = tuple(
-            Row(
-                check,
-                _title((check,), Prose(""), usual) if is_fit else title if is_single else None,
-                cell_text(check.cell, without=tuple(settings)),
-            )
-            for check in members
-        )
-        if is_fit or not is_single:
-            groups.append(Group(title, rows))
-        elif groups and groups[-1].title is None:
-            groups[-1] = Group(None, groups[-1].rows + rows)
+        if members[0].method == "fit":
+            rows = [(check, _title((check,), Prose(""), usual)) for check in members]
+            groups.append((Title(Prose("Weighted fit"), own), rows))
+        elif len(members) > 1:
+            places = (cell_text(check.cell, without=tuple(settings)) for check in members)
+            rows = [(check, Title(place, Prose(""))) for check, place in zip(members, places, strict=True)]
+            groups.append((_title(members, own, usual), rows))
         else:
-            groups.append(Group(None, rows))
+            # Neighbours that stand alone share a group.
+            if not groups or groups[-1][0]:
+                groups.append((None, []))
+            groups[-1][1].append((members[0], _title(members, own, usual)))
     line = _common_line("checks", common)
     if usual:
         line = Prose(f"{line} Exact checks: {usual}, unless stated otherwise.".strip())
-    return tuple(groups), line
+    return groups, line
 
 
 def control_table(controls: Sequence[ControlRecord]) -> tuple[tuple[tuple[ControlRecord, Prose], ...], Prose]:
