@@ -180,7 +180,7 @@ def _contrast(claim: ClaimRecord) -> Contrast:
         value = tables.measured(check).with_error
     return Contrast(
         basis="Computed" if check.method == "exact" else "Measured",
-        value=Prose(f"{called or _named(check)}{where}: {_value_in_words(check)}"),
+        value=Prose(f"{called or named(check)}{where}: {_value_in_words(check)}"),
         wrong=Prose(against),
         short=Prose(f"{what}{what and ': '}{value}{instead}{where}"),
     )
@@ -204,11 +204,7 @@ def summed_up(check: Check) -> Prose:
 
 
 def named(check: Check) -> str:
-    """Return what a check is about in a line: its quantity, or where that is too long its name, where."""
-    return f"{_named(check)}{words.at_settings(check)}"
-
-
-def _named(check: Check) -> str:
+    """Return what a check is about in a line: its quantity, or where that is too long its name."""
     return check.quantity if len(plain(check.quantity)) <= _LONGEST else check.id
 
 

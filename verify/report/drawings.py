@@ -6,7 +6,6 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -97,7 +96,8 @@ class DrawingCache(dict[str, Any]):
 
     def __init__(self, name: str, *packages: str) -> None:
         super().__init__()
-        self._made_by = [_own_digest(), *map(version, packages)]
+        code = b"\0".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.[jp][sy]")))
+        self._made_by = [hashlib.sha256(code).hexdigest(), *map(version, packages)]
         folder = _user_cache()
         self._path = folder / f"{name}.json" if folder else None
         with contextlib.suppress(OSError, ValueError):
@@ -113,10 +113,3 @@ class DrawingCache(dict[str, Any]):
             with contextlib.suppress(OutputError):
                 write_together({self._path: content.encode()}, durably=False)
             self._known = len(self)
-
-
-@cache
-def _own_digest() -> str:
-    """Return a digest of the code that draws."""
-    files = sorted(Path(__file__).parent.glob("*.[jp][sy]"))
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()

@@ -174,7 +174,8 @@ def key_numbers(record: RunRecord) -> Iterator[KeyNumber]:
 
 
 def _key_number(claim: ClaimRecord, check: Check) -> KeyNumber:
-    return KeyNumber(f"{claim.id}.{check.id}", check, Prose(slashed(named(check))))
+    what = slashed(named(check) + words.at_settings(check))
+    return KeyNumber(f"{claim.id}.{check.id}", check, Prose(what))
 
 
 def opening(cards: Mapping[str, Card]) -> Opening | None:

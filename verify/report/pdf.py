@@ -8,10 +8,10 @@ import tempfile
 import unicodedata
 import warnings
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import pydyf
@@ -123,7 +123,8 @@ def render_pdf(
 class PdfMedium(Medium):
     """Pictures as images; ``drawn`` are formulas and marks by their addresses, for WeasyPrint's cache.
 
-    ``described`` are the words that stand in for figures.
+    ``described`` are the words that stand in for figures. The ``glyphs`` of formulas are in Type 3 fonts, so
+    that formulas can be searched and copied: each has the number of its font and its code there.
     """
 
     folds = False
@@ -133,13 +134,20 @@ class PdfMedium(Medium):
         self._names: dict[tuple[object, ...], str] = {}
         self.drawn: dict[str, PdfDrawing] = {}
         self.described: set[str] = set()
-        self.fonts = FormulaFonts()
+        self.glyphs: dict[str, tuple[int, int]] = {}
 
     def formula(self, formula: Formula, latex: str) -> Markup:
         """Return an image tag; the same formula is the same image, and a class says how deep it reaches."""
+
+        def coded(glyph: re.Match[str]) -> str:
+            font, code = self.glyphs.setdefault(glyph[1], divmod(len(self.glyphs), _GLYPHS))
+            return f"/Formulas{font} 1000 Tf <{code:02X}>"
+
         name = self._names.setdefault(formula[1:], f"svg:formula-{len(self._names)}")
         if name not in self.drawn:
-            self.drawn[name] = self.fonts.drawn(formula)
+            operators = re.sub("<([^>]*)>", coded, formula.operators)
+            left, width, height, depth = (1000 * length for length in formula[2:])
+            self.drawn[name] = PdfDrawing(operators, (left, depth - height), width, height, SCALE / 1000)
         depth = round(100 * SCALE * formula.depth)
         return Markup('<img class="f d{}" src="{}" alt="{}">').format(depth, name, spoken(latex))
 
@@ -188,7 +196,12 @@ def _sheets(weasyprint: Any) -> Iterator[dict[str, Any]]:
 
 def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
     """Add what WeasyPrint does not know of: formulas, what headers head, names of places."""
-    medium.fonts.add_to(pdf, medium.formulas.outline)
+    # All pages share their fonts.
+    page = _referenced(pdf, pdf.page_references[0])
+    fonts, glyphs = _referenced(pdf, _referenced(pdf, page["Resources"])["Font"]), [*medium.glyphs]
+    for number, start in enumerate(range(0, len(glyphs), _GLYPHS)):
+        outlines = {name: medium.formulas.outline(name) for name in glyphs[start : start + _GLYPHS]}
+        fonts[f"Formulas{number}"] = _font(pdf, outlines)
     for element in pdf.objects:
         role = element.get("S") if isinstance(element, dict) else None
         # WeasyPrint tags every image as a figure; those without a figure's words are formulas.
@@ -212,58 +225,31 @@ def _referenced(pdf: Any, reference: bytes) -> Any:
     return pdf.objects[int(reference.split()[0])]
 
 
-class PdfDrawing:
+class PdfDrawing(NamedTuple):
     """What WeasyPrint takes from its cache as an image; it is drawn in the text's colour.
 
     It would draw SVG again wherever it stands, which takes a third of all its time. ``corner``, ``width`` and
     ``height`` are those of what ``operators`` draw, ``unit`` is theirs in em.
     """
 
-    def __init__(
-        self, operators: str, corner: tuple[float, float], width: float, height: float, unit: float
-    ) -> None:
-        self._operators, self._corner, self._unit = operators.encode(), corner, unit
-        self._width, self._height = width, height
+    operators: str
+    corner: tuple[float, float]
+    width: float
+    height: float
+    unit: float
 
     def get_intrinsic_size(self, _resolution: float, font_size: float) -> tuple[float, float, float]:
         """Return width, height and their ratio in text of this size."""
-        em = self._unit * font_size
-        return self._width * em, self._height * em, self._width / self._height
+        em = self.unit * font_size
+        return self.width * em, self.height * em, self.width / self.height
 
     def draw(self, stream: Any, width: float, _height: float, style: Mapping[str, Any]) -> None:
         """Draw into a page's stream, ``width`` wide, its top left corner at the origin."""
-        scale, (left, top) = width / self._width, self._corner
+        scale, (left, top) = width / self.width, self.corner
         stream.set_color(style["color"])
         stream.set_color(style["color"], stroke=True)
         stream.transform(a=scale, d=scale, e=-left * scale, f=-top * scale)
-        stream.stream.append(self._operators)
-
-
-class FormulaFonts:
-    """The glyphs of a document's formulas, in Type 3 fonts, so that they can be searched and copied."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, tuple[int, int]] = {}
-
-    def drawn(self, formula: Formula) -> PdfDrawing:
-        """Return a formula ready to be drawn."""
-
-        def coded(glyph: re.Match[str]) -> str:
-            font, code = self._codes.setdefault(glyph[1], divmod(len(self._codes), _GLYPHS))
-            return f"/Formulas{font} 1000 Tf <{code:02X}>"
-
-        operators = re.sub("<([^>]*)>", coded, formula.operators)
-        left, width, height, depth = (1000 * length for length in formula[2:])
-        return PdfDrawing(operators, (left, depth - height), width, height, SCALE / 1000)
-
-    def add_to(self, pdf: Any, outline: Callable[[str], str]) -> None:
-        """Add the fonts, of glyphs with these outlines, to a document: all of its pages share their fonts."""
-        page = _referenced(pdf, pdf.page_references[0])
-        fonts = _referenced(pdf, _referenced(pdf, page["Resources"])["Font"])
-        glyphs = list(self._codes)
-        for number, start in enumerate(range(0, len(glyphs), _GLYPHS)):
-            outlines = {name: outline(name) for name in glyphs[start : start + _GLYPHS]}
-            fonts[f"Formulas{number}"] = _font(pdf, outlines)
+        stream.stream.append(self.operators)
 
 
 def _font(pdf: Any, outlines: Mapping[str, str]) -> bytes:

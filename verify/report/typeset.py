@@ -103,11 +103,17 @@ class Medium(ABC):
         Raises:
             RenderError: a formula of the report cannot be typeset.
         """
+
+        def finished(value: object) -> object:
+            if isinstance(value, Prose):
+                return self._prose(value)
+            return _text(value) if type(value) is str else value
+
         environment = Environment(
             loader=FileSystemLoader(shipped_folder("templates")),
             autoescape=True,
             undefined=StrictUndefined,
-            finalize=self._finish,
+            finalize=finished,  # prose is typeset, and superscripts are raised, wherever they are printed
             trim_blocks=True,
             lstrip_blocks=True,
         )
@@ -131,12 +137,6 @@ class Medium(ABC):
             alarm=words.badge(Proof.FAILED),
         )
         return environment.get_template(template).render(report=report, **more)
-
-    def _finish(self, value: object) -> object:
-        """Return what a template's expression prints: prose typeset, superscripts raised."""
-        if isinstance(value, Prose):
-            return self._prose(value)
-        return _text(value) if type(value) is str else value
 
     def _display(self, latex: str, limit: float = _NUMBERED * SCALE) -> Markup:
         """Return a formula on a line of its own, in lines if it is wider than ``limit`` em."""
