@@ -86,8 +86,7 @@ class Document:
         changes = [(problem.quote, problem.new) for problem in self.problems if problem.new is not None]
         parts, end = [], 0
         for quote, written in sorted(changes, key=lambda change: change[0].start):
-            new = written
-            before, after = self.text[: quote.start], self.text[quote.end :]
+            new, before, after = written, self.text[: quote.start], self.text[quote.end :]
             if not quote.quoted and before.endswith("\n"):
                 # Markers that are lines of their own have a line between; in reStructuredText, a paragraph.
                 gap = "\n\n" if self.language is RST else "\n"

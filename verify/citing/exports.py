@@ -112,7 +112,7 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     suite, and the findings that decide are its cases.
     """
     if isinstance(record, AuditRecord):
-        layers = [(layer.id, f"audit.{layer.id}", _audit_cases(layer)) for layer in record.layers]
+        layers = [(layer.id, f"audit.{layer.id}", _cases(layer)) for layer in record.layers]
         return _xml(layers, record.elapsed_s)
     suites: list[tuple[str, str, Iterable[Case]]] = [
         (claim.id, f"{claim.chapter}.{claim.id}", _cases(claim)) for claim in record.claims
@@ -169,21 +169,19 @@ def _numbers(part: Part) -> str:
     return ", ".join(f"{name} {said[f':{name}'][0]}" for name in names)
 
 
-def _audit_cases(layer: LayerRecord) -> Iterator[Case]:
-    for finding in layer.findings:
-        if finding.decides:
-            fix = f"fix: {finding.fix}" if finding.fix else ""
-            says = [_numbers(finding), finding.reason, finding.cause, fix]
+def _cases(of: ClaimRecord | LayerRecord) -> Iterator[Case]:
+    """Yield the cases of a claim or of an audit's layer, each with its numbers and reasons."""
+    if isinstance(of, LayerRecord):
+        for finding in (finding for finding in of.findings if finding.decides):
+            says = [_numbers(finding), finding.reason, finding.cause, finding.fix and f"fix: {finding.fix}"]
             yield finding.id, _PROBLEMS.get(finding.judgement, ""), "; ".join(filter(None, says))
-
-
-def _cases(claim: ClaimRecord) -> Iterator[Case]:
-    derivation = claim.derivation
-    yield "derivation", "failure" if derivation.status is Proof.FAILED else "", derivation.reason
-    for check in claim.checks:
+        return
+    failed = of.derivation.status is Proof.FAILED
+    yield "derivation", "failure" if failed else "", of.derivation.reason
+    for check in of.checks:
         reason = "; ".join(filter(None, [_numbers(check), check.reason]))
         yield check.id, _PROBLEMS.get(check.verdict, ""), reason
-    for control in claim.controls:
+    for control in of.controls:
         problem = "" if control.verdict is Verdict.REFUTED else "failure"
         yield f"control {control.id}", problem, f"the negative control was not rejected: {control.what}"
 
