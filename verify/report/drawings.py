@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,22 +41,16 @@ def draw_figures(record: RunRecord, workers: Workers | int | None = None) -> dic
     cached = DrawingCache("figures", "matplotlib", "font-source-sans-pro")
     missing = [request for request in wanted.values() if request not in cached]
     with using(workers if len(missing) >= 2 * _WORTH_A_PROCESS else 1) as processes:
-        count = 4 * processes.count
-        batches = [batch for start in range(count) if (batch := missing[start::count])]
-        for batch, drawn in zip(batches, processes.map(_drawn, batches), strict=True):
-            cached.update(zip(batch, drawn, strict=True))
+        cached.update(zip(missing, processes.map(_drawn, missing), strict=True))
     cached.save()
     return {key: cached[request] for key, request in wanted.items()}
 
 
-def _drawn(requests: Sequence[str]) -> list[str]:
+def _drawn(request: str) -> str:
     from verify.report.figures import HALF, WHOLE, draw  # noqa: PLC0415 - matplotlib takes half a second to import
 
-    parts = (request.split("\n", 1) for request in requests)
-    return [
-        draw(Figure.model_validate_json(figure), prefix, HALF if prefix.startswith(SMALL) else WHOLE)
-        for prefix, figure in parts
-    ]
+    prefix, figure = request.split("\n", 1)
+    return draw(Figure.model_validate_json(figure), prefix, HALF if prefix.startswith(SMALL) else WHOLE)
 
 
 def _user_cache() -> Path | None:

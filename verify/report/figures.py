@@ -319,9 +319,16 @@ def _tidy(svg: str, prefix: str) -> str:
         opening = nested[-1] if group[0] != "</g>" else nested.pop()
         return "" if opening == "<g>" else group[0]
 
+    def in_words(letters: re.Match[str]) -> str:
+        # Letters that are each drawn by itself are words: shorter, and a search finds them.
+        words = ""
+        for (height, style), run in groupby(re.findall(_LETTER, letters[0]), key=lambda part: part[1:3]):
+            places, _, _, text = zip(*run, strict=True)
+            words += f'<tspan x="{" ".join(places)}" y="{height}" style="{style}">{"".join(text)}</tspan>'
+        return words
+
     svg = re.sub(r"</?g\b[^>]*>", without_idle, re.sub(r"<[^>]*>", rounded, svg))
-    svg = _joined(svg)
-    svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", _as_words, svg)
+    svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", in_words, _joined(svg))
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
 
@@ -334,36 +341,16 @@ def _joined(svg: str) -> str:
     outlines = dict(re.findall(r'<path id="([^"]*)" d="([^"]*)"', svg))
 
     def joined(marks: re.Match[str]) -> str:
-        outline = _relative(outlines[marks[1]])
+        # The outline of a mark in steps from its middle, so that it can be drawn from any place.
+        here, outline = (0.0, 0.0), ""
+        for command, listed in re.findall("([MLCz])([^MLCz]*)", outlines[marks[1]]):
+            ends = iter(map(float, listed.split()))
+            points = list(zip(ends, ends, strict=True))
+            steps = (end - start for point in points for end, start in zip(point, here, strict=True))
+            outline += command.lower() + " ".join(f"{round(step, 2) + 0.0:g}" for step in steps)
+            here = points[-1] if points else here
         places = re.findall(r'x="([^"]*)" y="([^"]*)"', marks[0])
         return f'<path d="{"".join(f"M{x} {y}{outline}" for x, y in places)}" style="{marks[2]}"/>'
 
     svg = re.sub(_MARKS, joined, svg)
     return re.sub(r"<defs>\s*<path[^>]*/>\s*</defs>", "", svg)
-
-
-def _relative(outline: str) -> str:
-    """Return the path of a mark as it is drawn from its middle, wherever that is."""
-    x = y = 0.0
-    drawn = ""
-    for command, listed in re.findall("([MLCz])([^MLCz]*)", outline):
-        ends = iter(map(float, listed.split()))
-        points = list(zip(ends, ends, strict=True))
-        steps = (
-            f"{round(end - start, 2) + 0.0:g}"
-            for point in points
-            for end, start in zip(point, (x, y), strict=True)
-        )
-        drawn += command.lower() + " ".join(steps)
-        x, y = points[-1] if points else (x, y)
-    return drawn
-
-
-def _as_words(letters: re.Match[str]) -> str:
-    """Return letters, each drawn by itself, as words: shorter, and a search finds them."""
-    joined = []
-    for (height, style), run in groupby(re.findall(_LETTER, letters[0]), key=lambda part: part[1:3]):
-        parts = list(run)
-        places, text = " ".join(part[0] for part in parts), "".join(part[3] for part in parts)
-        joined.append(f'<tspan x="{places}" y="{height}" style="{style}">{text}</tspan>')
-    return "".join(joined)

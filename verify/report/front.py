@@ -32,6 +32,7 @@ _RATIO = "ratio"
 _LOW = re.compile(r"\\left(\(|\[)((?:(?!\\left|\\right|\\sum|\\frac).)*)\\right(\)|\])")
 _SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
 _SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
+_ROOM = {1: 20, 2: 14, 3: 10}  # numbers of a claim on the first page, by the number of claims
 _FEWEST = 3  # dimensions of a figure over them
 _FINER = 30  # parts of a band that its printed ends tell apart
 
@@ -70,6 +71,15 @@ class FittedLine(NamedTuple):
 
     about: Prose
     rows: tuple[tuple[Prose, Check, str], ...]
+
+
+class Lead(NamedTuple):
+    """A claim that the first page is about, with its derivation, its numbers and its figures there."""
+
+    card: Card
+    derived: Derived | None
+    keys: tuple[KeyNumber, ...]
+    figures: tuple[FigureView, ...]
 
 
 class Opening(NamedTuple):
@@ -149,17 +159,6 @@ def failures(record: RunRecord) -> Iterator[Failure]:
             yield Failure(f"statement-{stated.id}", Prose(short), Prose(reasons))
 
 
-def numbers_of(claim: ClaimRecord, most: int) -> tuple[KeyNumber, ...]:
-    """Return the numbers of a claim that the first page prints: what failed first, then evenly chosen."""
-    checks = sorted(claim.checks, key=lambda check: words.MOST_SERIOUS_FIRST.index(check.verdict))
-    failing = [check for check in checks if check.verdict is not Verdict.CONFIRMED][:most]
-    others = [check for check in checks if check.verdict is Verdict.CONFIRMED]
-    room = most - len(failing)
-    if len(others) > room:
-        others = [others[place * (len(others) - 1) // max(room - 1, 1)] for place in range(room)]
-    return tuple(_key_number(claim, check) for check in (*failing, *others))
-
-
 def key_numbers(record: RunRecord) -> Iterator[KeyNumber]:
     """Yield the numbers of the first page: the usual, or a number of each claim that a report is about."""
     if is_led(record):
@@ -176,6 +175,27 @@ def key_numbers(record: RunRecord) -> Iterator[KeyNumber]:
 def _key_number(claim: ClaimRecord, check: Check) -> KeyNumber:
     what = slashed(named(check) + words.at_settings(check))
     return KeyNumber(f"{claim.id}.{check.id}", check, Prose(what))
+
+
+def leads(cards: Mapping[str, Card]) -> Iterator[Lead]:
+    """Yield the few claims that a report is about, as the first page has them, what is refuted first."""
+    ratio = {view.key.partition(".")[0]: view for view in ratio_views(tuple(cards.values()))}
+    for card in sorted(cards.values(), key=lambda card: card.claim.verdict is not Verdict.REFUTED):
+        claim, derived = card.claim, None
+        if claim.derivation.chains:
+            chain = _main(claim)
+            derived = Derived(claim.id, chain.title, card.assumptions, ((card, _as_written(chain)),))
+        # As many numbers as there is room for: what failed first, then evenly chosen.
+        most = _ROOM[len(cards)]
+        checks = sorted(claim.checks, key=lambda check: words.MOST_SERIOUS_FIRST.index(check.verdict))
+        failing = [check for check in checks if check.verdict is not Verdict.CONFIRMED][:most]
+        others = [check for check in checks if check.verdict is Verdict.CONFIRMED]
+        room = most - len(failing)
+        if len(others) > room:
+            others = [others[place * (len(others) - 1) // max(room - 1, 1)] for place in range(room)]
+        keys = tuple(_key_number(claim, check) for check in (*failing, *others))
+        figures = card.figures[: 2 if len(cards) == 1 else 1]
+        yield Lead(card, derived, keys, (*figures, *(ratio[name] for name in ratio if name == claim.id)))
 
 
 def opening(cards: Mapping[str, Card]) -> Opening | None:
@@ -212,14 +232,6 @@ def opening(cards: Mapping[str, Card]) -> Opening | None:
         histograms=tuple(figures[key] for key in PLAN["histograms"] if key in figures),
         ratios=tuple(ratio_views(first)),
     )
-
-
-def derived_in(card: Card) -> Derived | None:
-    """Return the main derivation of a claim, line by line; None of a claim without a derivation."""
-    if not card.claim.derivation.chains:
-        return None
-    chain = _main(card.claim)
-    return Derived(card.claim.id, chain.title, card.assumptions, ((card, _as_written(chain)),))
 
 
 def _derived(name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], unfold: int = 0) -> Derived:

@@ -15,7 +15,6 @@ from verify.evidence import (
     RunRecord,
     SourceRecord,
     Statement,
-    Verdict,
 )
 from verify.evidence.load import creation
 from verify.files import shipped_table
@@ -25,7 +24,6 @@ from verify.report.tables import FigureView, refuted
 from verify.text import numbers
 from verify.text.latex import Prose
 
-_ROOM = {1: 20, 2: 14, 3: 10}  # numbers of a claim on the first page, by the number of claims
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
 _MEASURED = 2  # of the usual first page's figures, what shows the variances
@@ -48,15 +46,6 @@ class Stated(NamedTuple):
     decided: tuple[Statement, ...]
     open: tuple[Statement, ...]
     byline: str
-
-
-class Lead(NamedTuple):
-    """A claim that the first page is about, with its derivation, its numbers and its figures there."""
-
-    card: Card
-    derived: front.Derived | None
-    keys: tuple[front.KeyNumber, ...]
-    figures: tuple[FigureView, ...]
 
 
 class Level(NamedTuple):
@@ -111,7 +100,7 @@ class Report:
         self.concerns = [card for card in self.cards.values() if card.verdict.tone != "good" or card.alarms]
         self.anchors = {key for claim in record.claims for key in (claim.id, *keys_of(claim))}
         few = self.is_led and len(self.cards) <= front.FEW
-        self.leads = tuple(_leads(self.cards)) if few else ()
+        self.leads = tuple(front.leads(self.cards)) if few else ()
         # What a report about its claims alone does without.
         usual = {} if self.is_led else self.cards
         pages = tuple(
@@ -238,15 +227,6 @@ def _chapters(record: RunRecord) -> Iterator[Section]:
             title=Prose(claims[0].chapter_title),
             cards=tuple(card(record, claim, own) for claim, own in zip(claims, own, strict=True)),
         )
-
-
-def _leads(cards: Mapping[str, Card]) -> Iterator[Lead]:
-    """Yield the claims that a report is about, each with its numbers and figures."""
-    ratio = {view.key.partition(".")[0]: view for view in front.ratio_views(tuple(cards.values()))}
-    for lead in sorted(cards.values(), key=lambda card: card.claim.verdict is not Verdict.REFUTED):
-        figures = lead.figures[: 2 if len(cards) == 1 else 1]
-        own = (*figures, *(view for name, view in ratio.items() if name == lead.claim.id))
-        yield Lead(lead, front.derived_in(lead), front.numbers_of(lead.claim, _ROOM[len(cards)]), own)
 
 
 def _sources(record: RunRecord) -> Iterator[Stated]:
