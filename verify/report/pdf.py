@@ -71,7 +71,6 @@ def render_pdf(
     try:
         import weasyprint  # noqa: PLC0415 - it raises here, at import, where Pango is missing
         import weasyprint.text.fonts  # noqa: PLC0415
-        from weasyprint.urls import URLFetcher  # noqa: PLC0415
     except OSError as error:
         raise RenderError(_MISSING) from error
     logging.getLogger("weasyprint").handlers[:] = [logging.NullHandler()]
@@ -91,17 +90,7 @@ def render_pdf(
     # Links to single findings lead to their claim's row, where the edition has no more of it.
     is_short = edition == EDITIONS[0]
     places = {key: claim.id for claim in record.claims for key in keys_of(claim) if is_short}
-    # Nothing of the network is fetched: figures are data, and the faces are files.
-    document = weasyprint.HTML(string="", url_fetcher=URLFetcher(allowed_protocols=["file", "data"]))
-    # Its own parser of HTML, in Python, takes ten times as long as that of XML, in which elements end, and
-    # which has no place for some of what a record's own text may hold.
-    closed = re.sub(rf"<((?:{_VOID})\b[^>]*)>", r"<\1/>", page)
-    tree = ET.fromstring(re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", closed))  # noqa: S314 - our own page
-    document.wrapper_element = weasyprint.cssselect2.ElementWrapper.from_html_root(tree)
-    document.etree_element = tree
-    # Its own sheet gives every element markers and calls of notes, of which each has a style of its own.
-    usual = weasyprint.CSS(string=re.sub("(?m)^::.*", "", weasyprint.html.UA))
-    document._ua_stylesheets = lambda _forms: [usual]
+    document = _document(weasyprint, page)
     # Without HarfBuzz's library for that, fontTools cuts faces down; it dates them by this, or by the clock.
     dated = environment(SOURCE_DATE_EPOCH=str(int(created.timestamp())))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
@@ -118,6 +107,24 @@ def render_pdf(
             # WeasyPrint gives up so where something higher than a page must not be broken.
             raise RenderError(_NO_LAYOUT.format(sheet=sheet)) from error
     return written
+
+
+def _document(weasyprint: Any, page: str) -> Any:
+    """Return a page, XML but for elements that need not end, as a document of WeasyPrint's."""
+    # Nothing of the network is fetched: figures are data, and the faces are files.
+    document = weasyprint.HTML(
+        string="", url_fetcher=weasyprint.urls.URLFetcher(allowed_protocols=["file", "data"])
+    )
+    # Its own parser of HTML, in Python, takes ten times as long as that of XML, which has no place for some of
+    # what a record's own text may hold.
+    closed = re.sub(rf"<((?:{_VOID})\b[^>]*)>", r"<\1/>", page)
+    tree = ET.fromstring(re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", closed))  # noqa: S314 - our own page
+    document.wrapper_element = weasyprint.cssselect2.ElementWrapper.from_html_root(tree)
+    document.etree_element = tree
+    # Its own sheet gives every element markers and calls of notes, of which each has a style of its own.
+    usual = weasyprint.CSS(string=re.sub("(?m)^::.*", "", weasyprint.html.UA))
+    document._ua_stylesheets = lambda _forms: [usual]
+    return document
 
 
 class PdfMedium(Medium):

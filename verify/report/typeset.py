@@ -109,14 +109,6 @@ class Medium(ABC):
                 return self._prose(value)
             return _text(value) if type(value) is str else value
 
-        def display(latex: str, limit: float = _NUMBERED * SCALE) -> Markup:
-            # A formula on a line of its own, in lines if it is wider than this in em.
-            return self.formula(self.formulas.display(latex, limit / SCALE), latex)
-
-        def fits(latex: str, width: float) -> bool:
-            # Whether there is a formula, and it has room in a place of this width in em.
-            return bool(latex) and self.formulas.display(latex, _NUMBERED).width * SCALE <= width
-
         environment = Environment(
             loader=FileSystemLoader(shipped_folder("templates")),
             autoescape=True,
@@ -133,9 +125,9 @@ class Medium(ABC):
         environment.tests["web"] = lambda url: bool(url) and url.startswith(("https://", "http://"))
         environment.globals.update(
             relations=shipped_table("report")["relations"],
-            display=display,
+            display=self._display,
             small_print=self._small_print,
-            fits=fits,
+            fits=self._fits,
             mark=self.mark,
             figure=self.figure,
             folds=self.folds,
@@ -146,6 +138,10 @@ class Medium(ABC):
         )
         return environment.get_template(template).render(report=report, **more)
 
+    def _display(self, latex: str, limit: float = _NUMBERED * SCALE) -> Markup:
+        """Return a formula on a line of its own, in lines if it is wider than ``limit`` em."""
+        return self.formula(self.formulas.display(latex, limit / SCALE), latex)
+
     def _small_print(self, latex: str) -> Markup:
         """Return a formula for a narrow column, in lines; what would have to be shrunk stands elsewhere."""
         if not latex:
@@ -155,6 +151,10 @@ class Medium(ABC):
         if max(widths) > _WIDEST_PIECE or sum(widths) > 3 * _WIDEST_PIECE:
             return Markup("<i>in the full edition</i>")
         return self._inline(low(latex))
+
+    def _fits(self, latex: str, width: float) -> bool:
+        """Return whether there is a formula, and it has room in a place of this width in em."""
+        return bool(latex) and self.formulas.display(latex, _NUMBERED).width * SCALE <= width
 
     def _inline(self, latex: str) -> Markup:
         """Return a formula in running text; a long formula is pieces, between which lines may break."""
