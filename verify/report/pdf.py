@@ -115,8 +115,8 @@ def _document(weasyprint: Any, page: str) -> Any:
     document = weasyprint.HTML(
         string="", url_fetcher=weasyprint.urls.URLFetcher(allowed_protocols=["file", "data"])
     )
-    # Its own parser of HTML, in Python, takes ten times as long as that of XML, which has no place for some of
-    # what a record's own text may hold.
+    # Its own parser of HTML, in Python, takes ten times as long as that of XML. There all elements end, and
+    # there is no place for some of what a record's own text may hold.
     closed = re.sub(rf"<((?:{_VOID})\b[^>]*)>", r"<\1/>", page)
     tree = ET.fromstring(re.sub(_NOT_XML, "\N{REPLACEMENT CHARACTER}", closed))  # noqa: S314 - our own page
     document.wrapper_element = weasyprint.cssselect2.ElementWrapper.from_html_root(tree)
