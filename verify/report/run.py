@@ -49,17 +49,11 @@ class Stated(NamedTuple):
 
 
 class Level(NamedTuple):
-    """All cells of the calibration study tried at one level.
-
-    ``what`` names the event in the first of the rows about it and is empty in the others; ``worst`` is the
-    cell with the highest rate, and ``in_order`` says that all is compatible with the design.
-    """
+    """All cells of the calibration study tried at one level, those with the highest rates first."""
 
     what: str
     together: Counted
-    cells: tuple[Counted, ...]
-    worst: Counted
-    in_order: bool
+    cells: list[Counted]
 
 
 class Report:
@@ -247,15 +241,12 @@ def _sources(record: RunRecord) -> Iterator[Stated]:
 
 def _levels(study: Calibration | None) -> Iterator[Level]:
     """Yield the rows of the calibration study about intervals and verdicts, level by level."""
-    seen: set[str] = set()
     if study is None:
         return
     for together in study.together:
         what = f"{together.what}: {together.setting}" if together.setting else together.what
         # A total adds up the cells of the same event and level, of all settings or those of one kind.
         same = [row for row in study.rows if (row.what, row.level) == (together.what, together.level)]
-        cells = tuple(row for row in same if row.setting.startswith(together.setting))
-        worst = max(cells, key=lambda cell: cell.events / cell.trials)
-        in_order = all(cell.in_order for cell in (together, *cells))
-        yield Level("" if what in seen else what[:1].upper() + what[1:], together, cells, worst, in_order)
-        seen.add(what)
+        cells = [row for row in same if row.setting.startswith(together.setting)]
+        cells.sort(key=lambda cell: cell.events / cell.trials, reverse=True)
+        yield Level(what[:1].upper() + what[1:], together, cells)
