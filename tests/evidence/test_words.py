@@ -7,7 +7,7 @@ import pytest
 from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome
 from verify.evidence.words import decisive_check, rounding_error, tallies, tolerance_text
-from verify.report.tables import check_table
+from verify.report.tables import cells
 
 
 @pytest.mark.parametrize(("relation", "name", "sign"), [("≤", "upper", "+"), ("≥", "lower", "−")])
@@ -15,7 +15,7 @@ def test_bounds_are_called_so(relation: Literal["≤", "≥"], name: str, sign: 
     """In its tolerance and before its number; a threshold says whether it is computed or set."""
     made = check("at", 64.02, 64, error=0.096, relation=relation)
     assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
-    assert check_table((made,))[0][0].rows[0].cells[0] == f"{relation}\N{NARROW NO-BREAK SPACE}64"
+    assert cells(made)[0] == f"{relation}\N{NARROW NO-BREAK SPACE}64"
     for origin, word in (("set", "not derived"), ("computed", "computed")):
         mere = made.model_copy(update={"origin": origin})
         assert spaced(tolerance_text(mere)) == f"{name} threshold, {word}, {sign}1% of the threshold"
