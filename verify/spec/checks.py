@@ -25,14 +25,7 @@ At = Mapping[Symbol, Any]  # values of symbols: sizes such as ``d``, and others 
 
 ROUNDING = Allowance(1e-12)  # the rounding error that array code of numbers near 1 may have
 
-
-Within = Tolerance
-"""The band around a prediction: ``factor`` times the run's tolerance, of the prediction's own size.
-
-Of another size where ``scale`` is given, which ``of`` names: a probability of 1, a standard deviation. A
-factor above 2 needs a reason, ``because``. A ``fixed`` band is never wider than in the standard profile, for
-quantities so skewed that a coarser band would not take fewer blocks.
-"""
+Within = Tolerance  # as an author calls it: the band around a prediction
 
 
 def of_probability(factor: float = 1.0, because: str = "") -> Within:

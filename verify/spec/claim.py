@@ -328,25 +328,21 @@ class Words:
         return _SLOT.sub(filled, text)
 
     def _slot(self, slot: str, own: Comparison | None) -> str:
-        """Return the text for a slot; where a name means several things, the first of these counts."""
+        """Return the text for a slot; where a name means several things, the last of these counts."""
         name, _, form = slot.partition(":")
+        of_control = {"cell": _settings(own), "value": own.prediction} if own else {}
+        facts = {fact.id: fact for fact in self.facts or ()}
         main = {"main": self.derivation.main} if self.derivation.main else {}
-        # What is derived and said of the claim comes before names of its file, which are whatever it imports.
-        tables: list[Mapping[str, Any]] = [
-            {**self.derivation.others, **main},
-            {fact.id: fact for fact in self.facts or ()},
-            {**SYMBOLS, **self.claim.symbols},
-            {"cell": _settings(own), "value": own.prediction} if own else {},
-            {name: value for name, value in self.claim.names.items() if isinstance(value, Basic)},
-        ]
-        for table in tables:
-            if name in table:
-                return _text(table[name], form)
+        said = {**of_control, **SYMBOLS, **self.claim.symbols, **facts, **self.derivation.others, **main}
+        # Last come names of the claim's file, which are whatever it imports.
+        meant = said.get(name, self.claim.names.get(name))
+        if name in said or isinstance(meant, Basic):
+            return _text(meant, form)
         if self.facts is None:
             return "(not computed)"
         if name in self._planned:
             return self._check(self._planned[name], form)
-        known = [*self._planned, *(name for table in tables[:-1] for name in table)]
+        known = [*self._planned, *said]
         raise ClaimError(unknown("slot", name, known, f"there are {', '.join(known)}"))
 
     @cached_property

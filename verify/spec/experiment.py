@@ -274,10 +274,9 @@ def coefficients(
     logarithmic = tuple(point.tolerance.factor**-2.0 for point in points)
     relative = tuple(w * p.prediction.value**-2.0 for w, p in zip(logarithmic, points, strict=True))
     # Values that all points share are put in, such as a power, so that labels of several fits differ.
-    first, *others = members
-    same = {symbol for symbol, value in first.at.items() if all(o.at.get(symbol) == value for o in others)}
-    shown = sympify(first.quantity).xreplace({symbol: sympify(first.at[symbol]) for symbol in same})
-    drawn = " and ".join(dict.fromkeys(law.name for law in first.laws.values()))
+    same = set.intersection(*(set(member.at.items()) for member in members))
+    shown = sympify(members[0].quantity).xreplace({symbol: sympify(value) for symbol, value in same})
+    drawn = " and ".join(dict.fromkeys(law.name for law in members[0].laws.values()))
     label = f"${latex(shown)}$" + f", {drawn} components" * bool(drawn)
     wanted = _wanted(item)
     for name, value in wanted.items():
