@@ -223,20 +223,19 @@ def _coinciding(entries: tuple[Entry, ...], bound: dict[Any, Any], laws: Laws) -
     values = list(dict.fromkeys(x for x in (*raw, *bound.values()) if not x.is_Integer))
     polynomials, *generators = ring(symbols(f"x:{len(values)}"), ZZ)
     inside = dict(zip(values, generators, strict=True))
-    order = list(bound)
-    # Numbers stand for places: from 0 on where indices came to stand, from -2 down for all others.
-    fixed = dict.fromkeys((*order, *(place for place, _ in _places(entries))))
-    code = {place: -number for number, place in enumerate(fixed, 2)}
+    # Numbers stand for places, and from -2 down for indices that have no place yet.
+    places = [place for place, _ in _places(entries) if place not in bound]
+    code = {x: number for number, x in enumerate(dict.fromkeys(places))}
+    code |= {index: -number for number, index in enumerate(bound, 2)}
     states = {tuple((bases.index(base), tuple(code[x] for x in at)) for base, at in entries): polynomials.one}
-    for done, index in enumerate(order):
-        size, here, waiting = bound[index], code[index], {code[other] for other in order[done:]}
+    for index, size in bound.items():
         further: dict[Any, Any] = {}
         for state, ways in states.items():
             pairs = {pair for base, at in state for pair in zip(at, bases[base].ranges, strict=True)}
-            places = {place for place, its in pairs if its == size} - waiting
-            apart = (inside.get(size, size) - len(places)) * ways
-            for place, number in (*((place, ways) for place in places), (done, apart)):
-                moved = ((base, tuple(place if x == here else x for x in at)) for base, at in state)
+            taken = {place for place, its in pairs if its == size and place >= 0}
+            apart = (inside.get(size, size) - len(taken)) * ways
+            for place, number in (*((place, ways) for place in taken), (len(code), apart)):
+                moved = ((base, tuple(place if x == code[index] else x for x in at)) for base, at in state)
                 same = _numbered(tuple(moved))
                 further[same] = further.get(same, 0) + number
         states = further
@@ -263,7 +262,7 @@ def _moment(law: Law, order: int) -> Any:
 
 
 def _numbered(entries: Any) -> Any:
-    """Return entries with the places of summed indices numbered by what stands there, whatever came first."""
+    """Return entries with places numbered by what stands there, whatever came first."""
     stands: dict[int, list[Any]] = {}
     for base, at in entries:
         for place in at:
