@@ -81,8 +81,7 @@ def _by_sympy(integral: Any, given: tuple[Any, ...]) -> Any:
         closed, condition = pieces.args[0]
         symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
         for point in islice(_points(symbols, given), CONDITION_POINTS):
-            holds = condition.subs(point)
-            if (holds if holds in {S.true, S.false} else simplify(holds)) != True:  # noqa: E712 - SymPy's
+            if simplify(condition.subs(point)) != True:  # noqa: E712 - SymPy's
                 raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
         value = value.xreplace({pieces: closed})
     if value.has(oo, -oo, S.NaN, S.ComplexInfinity):
@@ -253,8 +252,9 @@ def between(lower: Chain, upper: Chain) -> LineCheck:
         for chain, relations, side in ((lower, "≥>", "below"), (upper, "≤<", "above")):
             if chain.problem:
                 raise StepError(chain.problem)
-            turned = chain.relation in "≤≥<>" and chain.relation not in relations
-            start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
+            # A bound of the other direction is read from its end.
+            sides = (chain.start, chain.end)
+            start, end = sides if chain.relation in relations else reversed(sides)
             if chain.relation not in "≤<≥>" or not equal(start, quantity):
                 name = chain.title or chain.name or "the chain"
                 raise StepError(f"{name} does not bound {quantity} from {side}")
