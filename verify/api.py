@@ -153,7 +153,7 @@ def reproduce(
     wanted = [name for name in recorded if name in (claims or recorded)]
     made = {name: known[name] for name in wanted if name in known}
     absent = [f"the file of claim {name}; give it with --claims FILE" for name in wanted if name not in known]
-    lacking = (*missing(record, environment(1, runner.PACKAGES)), *absent)
+    lacking = (*missing(record, environment(1)), *absent)
     if not made:
         return Reproduction((), 0, (), lacking, "", explained=True)
     again = runner.run(made, record.run.settings, read_sources(None), workers=workers, callbacks=callbacks)

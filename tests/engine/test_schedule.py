@@ -89,12 +89,12 @@ def test_any_number_of_processes(alone: list[str], count: int) -> None:
 
 
 def test_a_claim_made_here_stays_here(alone: list[str]) -> None:
-    """It is settled by this process and its threads, and its cells need no pickle."""
-    made = Work(
-        Entry(NAMES[0], "user", made=catalogue()[NAMES[0]]), settings(profile="quick", tolerance=0.02)
-    )
+    """This process and its threads settle it, its cells need no pickle, and nothing of it is stored."""
+    made = Entry(NAMES[0], "user", made=catalogue()[NAMES[0]])
+    assert key("a", made) is None
     with threads_of(2) as threads:
-        (claim,) = Schedule([made], Executor(), mapped=threads.map).run()
+        work = Work(made, settings(profile="quick", tolerance=0.02))
+        (claim,) = Schedule([work], Executor(), mapped=threads.map).run()
     assert claim.record.digest == alone[0]
 
 
@@ -195,11 +195,6 @@ def test_all_that_a_value_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(evaluating, "versions", lambda name=name: {**versions(), name: "other"})
         assert not set(before) & set(made())
         monkeypatch.undo()
-
-
-def test_a_claim_made_in_this_process_is_not_stored() -> None:
-    """It may hold anything."""
-    assert key("a", Entry("score-variance", "user", made=catalogue()["score-variance"])) is None
 
 
 def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:

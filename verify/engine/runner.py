@@ -26,9 +26,6 @@ from verify.montecarlo.intervals import normal_quantile
 from verify.text.numbers import counted, seconds
 from verify.version import __version__
 
-PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
-"""Packages whose versions a run records."""
-
 
 @dataclass
 class Callbacks:
@@ -119,7 +116,7 @@ def run(
             numbers=dict(numbers or {}),
             own_sources=book.is_own,
             pack=book.pack,
-            environment=environment(processes.count, PACKAGES),
+            environment=environment(processes.count),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},

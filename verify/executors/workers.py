@@ -34,7 +34,11 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^\s/]+:\d{1,5}")
 _MALLOC = {-3: 1 << 25, -1: 1 << 27}
 
 
-def environment(workers: int, packages: Sequence[str]) -> dict[str, str]:
+PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
+"""Packages whose versions a run records."""
+
+
+def environment(workers: int, packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     """Return the system, the versions of Python and of ``packages``, and the linear algebra, for a record."""
     return {
         "python": platform.python_version(),
