@@ -1,9 +1,9 @@
 """How an expression is gone through, in whatever arithmetic: places of indices, sums, outcomes of means.
 
-``points`` evaluates modulo two primes, ``numbers`` in many digits or in floats. Values are arrays with
+``modular`` evaluates modulo two primes, ``numbers`` in many digits or in floats. Values are arrays with
 the points along their last axis, or a number for them all; within a mean its outcomes, and within a sum its
-terms, go along a further axis before those that there are. How a new kind of part is evaluated is a rule in
-the ``RULES`` of each.
+terms, go along a further axis before those that there are. What a kind of part is worth is a method of each
+arithmetic, named like the kind: ``_on_add``, ``_on_exp``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from sympy import Derivative, Dummy, Indexed, IndexedBase, Integer, Integral, S, Subs, Sum, sympify
+from sympy import Derivative, Dummy, Indexed, IndexedBase, Integer, Integral, Subs, Sum, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import Cov, E, Family, Largest, Named, StepError, Var, definition
-from verify.symbolic.vocabulary import free_indices, range_of, unnamed
+from verify.symbolic.vocabulary import families_of, free_indices, range_of, unnamed
 
 MEANS_OF = (E, Var, Cov)
 """What is a mean, or is made of means."""
@@ -32,6 +32,9 @@ Numbers = Any
 
 Supports = Mapping[Any, tuple[Any, Any]]
 """By family the values and the weights of outcomes of an entry, an outcome a row and a point a column."""
+
+Outcomes = tuple[Numbers, Callable[[int], Numbers], Any]
+"""The weight of each outcome, the values of all entries in each by modulus, and the world's number."""
 
 
 class Undecided(StepError):  # noqa: N818 - an outcome
@@ -53,8 +56,8 @@ class Part:
     """
 
     def __init__(self, x: Any) -> None:
-        self.x, self.kind = x, type(x)
-        self.is_rational, self.is_symbol = x.is_Rational, x.is_Symbol
+        self.x, self.is_rational, self.is_symbol = x, x.is_Rational, x.is_Symbol
+        self.kind: Any = type(x)
         self.integers = tuple(symbol for symbol in symbols_in(x) if symbol.is_integer)
 
     @cached_property
@@ -71,62 +74,66 @@ class Part:
 part_of = lru_cache(maxsize=2**16)(Part)
 
 
-class Rules(dict[Any, Any]):
-    """How each kind of part is evaluated; a kind that has no rule takes that of its nearest base class."""
-
-    def __missing__(self, kind: Any) -> Any:
-        def refuse(*_: Any) -> Numbers:
-            raise Undecided(f"{kind.__name__} has no exact arithmetic")
-
-        rule = next((self[base] for base in kind.__mro__[1:] if base in self), refuse)
-        return self.setdefault(kind, rule)
+@cache
+def _rule(arithmetic: Any, kind: Any) -> Callable[[Any, Part], Numbers]:
+    """Return the method for a kind of part; a kind that has none takes that of its nearest base class."""
+    if hasattr(kind, "definition"):
+        return lambda evaluation, part: evaluation.value(part.definition)
+    rules = (getattr(arithmetic, f"_on_{base.__name__.lower()}", None) for base in kind.__mro__)
+    rule: Callable[[Any, Part], Numbers] | None = next(filter(None, rules), None)
+    if rule is None:
+        raise Undecided(f"{kind.__name__} has no exact arithmetic")
+    return rule
 
 
 class Evaluation:
-    """Points at which expressions are evaluated, by rules for each kind of part.
+    """Points at which expressions are evaluated, by a method for each kind of part.
 
     ``sizes`` and ``places`` are numbers of what is counted and of indices. ``rows`` are the numbers, by
     family and place, of the entries that a mean is taken over, and ``columns`` returns the values of all in
     all its outcomes; ``world`` is the number of an outcome in which all other families have any values.
-    ``budget`` is how many parts may still be evaluated.
+    ``budget`` is how many parts may still be evaluated. ``known`` are values of parts; what is evaluated with
+    other variables or outcomes has a memory of its own. ``modulus`` is the prime of an arithmetic that has
+    one.
 
-    Each arithmetic has its ``rules``; ``rational`` returns a rational number in it, and ``supports_of`` the
-    outcomes of families modulo a prime where there are two, those of the world for None.
+    Each arithmetic has its ``rational`` numbers, its ``product``, and the outcomes of an entry of each
+    family, those of the world for None, from ``supports_of``.
     """
 
-    rules: Rules
-    rational: Callable[[Part, int], Numbers]
-    supports_of: Callable[[list[Any], int], Supports]
+    rational: Callable[[Part], Numbers]
+    product: Callable[[Numbers, Numbers], Numbers]
+    supports_of: Callable[[list[Any]], Supports]
 
     def __init__(self, sizes: Mapping[Any, int], laws: Mapping[Family, Any], budget: float) -> None:
         self.sizes, self.laws, self.budget = sizes, laws, budget
         self.places: dict[Any, int | Axis] = {}
-        self.depth, self.terms = 1, 1
+        self.depth, self.terms, self.modulus = 1, 1, 0
         self.rows: dict[Any, Any] | None = None
         self.columns: Callable[[int], Numbers] = lambda _: ()
         self.world: Numbers = None
-        self.known: dict[Any, Numbers] = {}
+        self.known: dict[Any, Any] = {}
         # Whether numbers are no arrays, and whether the terms of a sum have means over entries of their own.
         self.exact, self.splits_means = False, True
 
-    def value(self, part: Part, modulus: int = 0) -> Numbers:
-        """Return the value of a part, where the arithmetic has two primes modulo one of them.
+    def value(self, part: Part) -> Numbers:
+        """Return the value of a part.
 
         Raises:
             Undecided: there is no rule for it, or it takes too long.
         """
         if part.is_rational:
-            return self.rational(part, modulus)
+            return self.rational(part)
         if part.is_symbol and part.x in self.places:
             place = self.places[part.x]
             if isinstance(place, int):
-                return self.rational(part_of(Integer(place)), modulus)
+                return self.rational(part_of(Integer(place)))
             return np.arange(place.first, place.last + 1, dtype=np.uint64).reshape(-1, *(1,) * place.depth)
         # A value is that of an expression at the places of those indices that it speaks of.
-        key = (part, modulus, *map(self.places.get, part.integers))
+        key = (part, self.modulus, *map(self.places.get, part.integers))
         value = self.known.get(key)
         if value is None:
-            value = self.rules[part.kind](self, part, modulus)
+            arithmetic: Any = type(self)
+            value = _rule(arithmetic, part.kind)(self, part)
             self.budget -= 1
             if isinstance(value, np.ndarray):
                 while value.ndim > 1 and len(value) == 1:
@@ -154,30 +161,16 @@ class Evaluation:
         return number if isinstance(number, int) else _as_whole(self.with_numbers(x))
 
     @contextmanager
-    def at(self, index: Any, place: int | Axis) -> Iterator[None]:
-        """Let an index be at a place, or at all places along an axis."""
-        before = self.places, self.depth, self.terms
-        self.places = {**self.places, index: place}
-        if isinstance(place, Axis):
-            self.depth, self.terms = self.depth + 1, self.terms * max(place.last - place.first + 1, 1)
-        if self.terms > MOST_TERMS:
-            raise Undecided("it is too long to be evaluated exactly")
-        try:
-            yield
-        finally:
-            self.places, self.depth, self.terms = before
-
-    @contextmanager
     def having(self, **state: Any) -> Iterator[None]:
-        """Let variables, or outcomes and worlds, be others, with a memory of values of their own."""
-        before = {name: getattr(self, name) for name in ("known", *state)}
-        self.__dict__.update(known={}, **state)
+        """Let places, variables, outcomes or the modulus be others for a while."""
+        before = {name: getattr(self, name) for name in state}
+        self.__dict__.update(state)
         try:
             yield
         finally:
             self.__dict__.update(before)
 
-    def total(self, part: Part, modulus: int = 0) -> Numbers:
+    def _on_sum(self, part: Part) -> Numbers:
         """Return a sum."""
         apart, inner, index, low, high, has_means, has_sums_up_to_it = _peeled(part)
         first, last = self.whole(low), self.whole(high)
@@ -187,48 +180,50 @@ class Evaluation:
         if self.exact or has_sums_up_to_it or (has_means and self.splits_means):
             # Each term has outcomes, or terms, of its own.
             for place in range(first, last + 1):
-                with self.at(index, place):
-                    total = total + self.value(inner, modulus)
+                with self.having(places={**self.places, index: place}):
+                    total = total + self.value(inner)
         elif first <= last:
-            terms = self.along(inner, index, first, last, modulus)
+            terms = self.along(inner, index, first, last)
             is_along = np.ndim(terms) > self.depth
             total = terms.sum(axis=0) if is_along else terms * (last - first + 1)
-        return product(total, self.value(apart, modulus), modulus)
+        return self.product(total, self.value(apart))
 
-    def along(self, part: Part, index: Any, first: int, last: int, modulus: int = 0) -> Numbers:
+    def along(self, part: Part, index: Any, first: int, last: int) -> Numbers:
         """Return the values of a part with the places of an index along a further axis."""
-        with self.at(index, Axis(first, last, self.depth)):
-            return self.value(part, modulus)
+        places, terms = {**self.places, index: Axis(first, last, self.depth)}, last - first + 1
+        if self.terms * terms > MOST_TERMS:
+            raise Undecided("it is too long to be evaluated exactly")
+        with self.having(places=places, depth=self.depth + 1, terms=self.terms * max(terms, 1)):
+            return self.value(part)
 
     # Means.
 
-    def over_outcomes(self, of: Part, *, has_world: bool, modulus: int = 0) -> tuple[Numbers, Numbers]:
+    def over_outcomes(self, of: Part, *, has_world: bool) -> tuple[Numbers, Numbers]:
         """Return weights and values of a part in all outcomes, which go along a further axis."""
         # A score or a row speaks of sizes that are not written in it.
         places = {index: place for index, place in self.places.items() if isinstance(place, int)}
         entries, rows = _rows_of(of, frozenset({**self.sizes, **places}.items()), frozenset(self.laws))
-        weights, columns, world = self.outcomes(entries, has_world=has_world, modulus=modulus)
-        with self.having(rows=rows, columns=columns, world=world, depth=self.depth + 1):
-            return weights, self.value(of, modulus)
+        weights, columns, world = self.outcomes(entries, has_world=has_world)
+        depth = self.depth + 1
+        with self.having(known={}, rows=rows, columns=columns, world=world, depth=depth):
+            return weights, self.value(of)
 
-    def outcomes(
-        self, entries: list[Any], *, has_world: bool, modulus: int
-    ) -> tuple[Numbers, Callable[[int], Numbers], Any]:
-        """Return the weight of each outcome, the values of all entries in each, and the world's number."""
+    def outcomes(self, entries: list[Any], *, has_world: bool) -> Outcomes:
+        """Return weights, values and worlds of all outcomes of entries."""
         bases = [*(base for base, *_ in entries), *([None] if has_world else [])]
         # Both sides of a line have means over the same families.
-        key = (*bases, modulus, self.depth)
+        key = (*bases, self.modulus, self.depth)
         if key in self.known:
-            return cast("tuple[Numbers, Callable[[int], Numbers], Any]", self.known[key])
-        supports, beside = self.supports_of(bases, modulus), (1,) * (self.depth - 1)
+            return cast("Outcomes", self.known[key])
+        supports, beside, modulus = self.supports_of(bases), (1,) * (self.depth - 1), self.modulus
         choices = _choices(*(len(supports[base][0]) for base in bases))
         weights: Numbers = np.ones((choices.shape[1], 1), np.uint64)
         for base, chosen in zip(bases, choices, strict=True):
-            weights = product(weights, supports[base][1][chosen], modulus)
+            weights = self.product(weights, supports[base][1][chosen])
 
         @cache
         def columns(other: int) -> Numbers:
-            values = supports if other == modulus else self.supports_of(bases, other)
+            values = supports if other == modulus else self.supports_of(bases)
             table = [values[base][0][chosen] for base, chosen in zip(bases, choices, strict=True) if base]
             return np.stack(table).reshape(len(entries), len(weights), *beside, -1)
 
@@ -236,39 +231,45 @@ class Evaluation:
         self.known[key] = outcomes = weights.reshape(len(weights), *beside, -1), columns, world
         return outcomes
 
-    def in_outcomes(self, family: Family, places: Any, modulus: int = 0) -> Numbers:
+    def in_outcomes(self, family: Family, places: Any) -> Numbers:
         """Return a family's entries at places, which are numbers or go along axes, in all outcomes."""
-        table, rows = self.columns(modulus), (self.rows or {})[family][places]
+        table, rows = self.columns(self.modulus), (self.rows or {})[family][places]
         # Places may go along axes outside of those of the outcomes.
         return table[rows.reshape(rows.shape[: rows.ndim + 1 - table.ndim])]
-
-
-def product(first: Numbers, second: Numbers, modulus: int) -> Numbers:
-    """Return a product, modulo a prime where there is one."""
-    return first % modulus * second % modulus if modulus else first * second
 
 
 @lru_cache(maxsize=1024)
 def _rows_of(
     part: Part, numbers: frozenset[tuple[Any, int]], families: frozenset[Family]
 ) -> tuple[list[Any], dict[Family, Any]]:
-    """Return the entries that an expression depends on, and their numbers by family and place."""
+    """Return the entries that an expression depends on, and their numbers by family and place.
 
-    def whole(end: Any, known: dict[Any, int]) -> int:
-        """Return a place, or the end of a sum, as a number."""
-        return known[end] if end in known else _as_whole(end.xreplace({x: Integer(known[x]) for x in known}))
+    Entries in means within it are not among them.
+    """
+    memory: dict[Any, frozenset[tuple[Any, ...]]] = {}
 
-    entries = set[tuple[Any, ...]]()
-    for base, indices, limits, _ in entries_in(part):
-        if base in families:
-            choices = [dict(numbers)]
-            for index, low, high in limits:
-                choices = [
-                    {**known, index: place}
-                    for known in choices
-                    for place in range(whole(low, known), whole(high, known) + 1)
-                ]
-            entries |= {(base, *(whole(index, known) for index in indices)) for known in choices}
+    def entries_in(part: Part, at: dict[Any, int]) -> frozenset[tuple[Any, ...]]:
+        x = part.x
+        if isinstance(x, E) or not families_of(x) & families:
+            return frozenset()
+        if isinstance(x, Indexed):
+            return frozenset({(x.base, *(whole(index, at) for index in x.indices))})
+        if hasattr(part.kind, "definition"):
+            return entries_in(part.definition, at)
+        key = part, *map(at.get, part.integers)
+        if key not in memory:
+            inner, ways = part.args, [at]
+            if isinstance(x, Sum | Largest):
+                of, index, low, high = outermost(part)
+                places = range(whole(low, at), whole(high, at) + 1)
+                inner, ways = (of,), [{**at, index: place} for place in places]
+            memory[key] = frozenset().union(*(entries_in(each, way) for each in inner for way in ways))
+        return memory[key]
+
+    def whole(x: Any, at: dict[Any, int]) -> int:
+        return at[x] if x in at else _as_whole(x.xreplace({symbol: Integer(at[symbol]) for symbol in at}))
+
+    entries = entries_in(part, dict(numbers))
     if any(min(places) < 1 for _, *places in entries if places):
         raise Undecided("a place before the first")
     # In an order that does not change from run to run, nor then does a sum's last digit.
@@ -280,39 +281,6 @@ def _rows_of(
             rows[base] = np.full([max(end) + 1 for end in ends], len(ordered))
         rows[base][tuple(places)] = number
     return ordered, rows
-
-
-@lru_cache(maxsize=8192)
-def entries_in(part: Part) -> frozenset[tuple[Any, ...]]:
-    """Return the entries of families in a part, without those in means within it.
-
-    Each is its family, its indices, the limits of those sums around it that it depends on, from the outermost
-    on, and the symbols that neither binds.
-    """
-    x = part.x
-    if isinstance(x, E):
-        return frozenset()
-    if isinstance(x, Indexed):
-        return frozenset({(x.base, x.indices, (), symbols_in(x))})
-    if hasattr(part.kind, "definition"):
-        return entries_in(part.definition)
-    if not isinstance(x, Sum | Largest):
-        return frozenset().union(*map(entries_in, part.args))
-    limits = x.limits if isinstance(x, Sum) else [(x.args[1], S.One, range_of(*x.args))]
-    entries = entries_in(part.args[0])
-    for index, low, high in limits:
-        entries = frozenset(
-            (
-                base,
-                indices,
-                ((index, low, high), *within),
-                free - {index} | symbols_in(low) | symbols_in(high),
-            )
-            if index in free
-            else (base, indices, within, free)
-            for base, indices, within, free in entries
-        )
-    return entries
 
 
 _choices = lru_cache(maxsize=256)(lambda *sizes: np.indices(sizes).reshape(len(sizes), math.prod(sizes)))
@@ -352,30 +320,26 @@ def symbols_in(x: Any) -> frozenset[Any]:
 
 
 @lru_cache(maxsize=4096)
+def outermost(part: Part) -> tuple[Part, Any, Any, Any]:
+    """Return the terms of a sum, an integral or a largest, and its outermost index with both ends."""
+    x = part.x
+    limits = ((x.args[1], Integer(1), range_of(*x.args)),) if isinstance(x, Largest) else x.limits
+    (*before, (index, low, high)) = limits
+    return part_of(x.func(x.function, *before)) if before else part.args[0], index, low, high
+
+
+@lru_cache(maxsize=4096)
 def _peeled(part: Part) -> tuple[Part, Part, Any, Any, Any, bool, bool]:
     """Return a sum as a factor before it, its terms, and its outermost index with both ends.
 
     Last are whether there are means in the terms, and whether a sum in them ends at the index.
     """
-    x = part.x
-    (*before, (index, low, high)) = x.limits
-    if before:
-        apart, inner = S.One, Sum(x.function, *before)
-    else:
-        apart, inner = x.function.as_independent(index, as_Add=False)
-    ends = (
-        end for part in parts_of(inner) if isinstance(part, Sum) for _, *ends in part.limits for end in ends
-    )
-    has_sums_up_to_it = any(end.has(index) for end in ends)
+    terms, index, low, high = outermost(part)
+    apart, inner = terms.x.as_independent(index, as_Add=False)
+    sums = (part for part in parts_of(inner) if isinstance(part, Sum))
+    has_sums_up_to_it = any(end.has(index) for each in sums for _, *ends in each.limits for end in ends)
     first, last = (int(end) if end.is_Integer else end for end in (low, high))
     return part_of(apart), part_of(inner), index, first, last, has(inner, *MEANS_OF), has_sums_up_to_it
-
-
-@lru_cache(maxsize=1024)
-def outermost(part: Part) -> tuple[Part, Any, Any, Any]:
-    """Return an integral's outermost variable and its ends, after what is integrated over it."""
-    (*inner, (variable, low, high)) = part.x.limits
-    return part_of(Integral(part.x.function, *inner) if inner else part.x.function), variable, low, high
 
 
 def derived(x: Any) -> Any:

@@ -3,26 +3,48 @@
 An equation that is wrong holds at a random point modulo a prime P with a probability of about degree/P, that
 is never; of signs, which are a draw of two, it is tried as often as that takes. Sums are written out, at
 several sizes: all different, and more of them than the degree. Sides that cannot be evaluated, or at one size
-only, are *not decided*, which is no equality. ``points`` evaluates.
+only, are *not decided*, which is no equality.
+
+Let P = 2Q + 1 with P and Q prime. The squares modulo P are a group of Q elements, so a value modulo P may be
+raised to an exponent modulo Q: exp(x) is g**x, where x is known modulo Q, and a root is a power by an inverse
+modulo Q. Logarithms split by products; sine and cosine are rational in the tangent of half the angle;
+the sign of a number is whether it is a square.
+
+A mean is any linear functional with E 1 = 1; under laws it is the mean over small random laws, drawn modulo P
+and Q, with the moments that are assumed.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import count
 from typing import Any
 
 import numpy as np
-from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial, exp, factor, factorial
-from sympy import fraction, gamma, sign, sympify
+import sympy
+from sympy import Abs, Add, Indexed, Integral, Max, Min, Mul, Pow, S, Sum, Symbol, binomial, exp, factor
+from sympy import factorial, fraction, gamma, log, sign, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.evaluation import Undecided, has, opened, part_of, parts_of, symbols_in
-from verify.symbolic.points import P, Points, TooManyOutcomes
-from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, StepError
-from verify.symbolic.vocabulary import definition, range_of
+from verify.symbolic.evaluation import LONGEST_SUM, Evaluation, Numbers, Part, Supports, Undecided, has
+from verify.symbolic.evaluation import opened, outermost, part_of, parts_of, ranges_of, symbols_in
+from verify.symbolic.vocabulary import Family, Given, Index, Indicator, Largest, Law, Laws, Softmax
+from verify.symbolic.vocabulary import StepError, definition, families_of, range_of
+
+Q = 2091233759
+"""A prime; P = 2Q + 1 and (Q - 1)/2 are primes as well, so that every root is unique; products of two numbers
+modulo P fit 64 bits. 2, 3, 5, …, 23 are squares modulo both, -1 modulo neither."""
+P = 2 * Q + 1
+
+OUTCOMES = 4
+"""How many outcomes a mean has of which no law is known."""
+MOST_OUTCOMES = 300
+"""How many outcomes of drawn laws are gone through for a mean; of two points each, four times as many."""
+FEW = 40
+"""Of so few numbers powers are taken by Python faster than by NumPy."""
 
 LEAST_SIZE = 3
 LEAST_ASSIGNMENTS = 3
@@ -125,7 +147,7 @@ def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
         for attempt in range(ATTEMPTS):
             points = Points(next(seeds), min(2 * wanted << attempt, BATCH), sizes, laws, budget)
             points.place(*sides)
-            before, after = (points.value(part_of(side), P) for side in sides)
+            before, after = (points.value(part_of(side)) for side in sides)
             if np.any(np.not_equal(before, after) & points.valid):
                 at = ", ".join(f"{size} = {value}" for size, value in sizes.items())
                 raise Unequal(f"the two sides differ{f' at {at}' if at else ''}")
@@ -197,3 +219,317 @@ def _degree(x: Any, size: Any) -> Any:
         over = [_degree(part, size) for part in x.args if fraction(part)[1] != 1]
         return max(degrees) + sum(over)
     return int(x == size) + sum(_degree(part, size) for part in x.args if not isinstance(x, Indexed))
+
+
+# ---- random points modulo two primes ---------------------------------------------------------------------
+
+
+class TooManyOutcomes(Undecided):
+    """A mean has too many outcomes."""
+
+
+class Points(Evaluation):
+    """Random points: numbers modulo P and Q for all that an expression is made of.
+
+    A number is made from the seed of its point, its name, and other numbers that it depends on. Points that
+    are not ``valid`` lack a root or a quotient.
+    """
+
+    def __init__(self, seed: int, count: int, sizes: Mapping[Any, int], laws: Laws, budget: float) -> None:
+        super().__init__(sizes, laws, budget)
+        self.splits_means, self.modulus = bool(laws), P
+        self.seeds = _mixed(np.arange(count, dtype=np.uint64) + np.uint64(seed << 32))
+        self.valid = np.ones(count, dtype=bool)
+        self.variables: dict[Any, tuple[Any, ...]] = {}
+        self.names: dict[Any, int] = {}
+        self.supports: dict[Any, tuple[Numbers, Numbers]] = {}
+
+    def place(self, *sides: Any) -> None:
+        """Give each free index a number; within a range they differ."""
+        taken: dict[Any, set[int]] = {}
+        for part in {part for side in sides for part in parts_of(side) if isinstance(part, Indexed)}:
+            for place, size in zip(part.indices, part.base.ranges, strict=True):
+                if place.is_Integer:
+                    taken.setdefault(size, set()).add(int(place))
+        for index, size in ranges_of(*sides):
+            # A range that no sum goes over may have any size.
+            open_ended = size is None or any(x not in self.sizes for x in size.free_symbols)
+            number = LONGEST_SUM if open_ended else self.whole(size)
+            free = sorted(set(range(1, number + 1)) - taken.setdefault(size, set()))
+            if not free:
+                raise Undecided(f"more places than {size} = {number} has")
+            self.places[index] = place = free[int(self.seeds[0]) % len(free)]
+            taken[size].add(place)
+
+    def require(self, mask: Any) -> None:
+        """Leave out the points at which a condition fails, in any outcome."""
+        mask = np.asarray(mask)
+        self.valid = self.valid & (mask if mask.ndim < 2 else mask.all(axis=tuple(range(mask.ndim - 1))))
+
+    def modulo(self, modulus: int, x: Any) -> Numbers:
+        """Return the value of an expression, or of a part, modulo P or Q."""
+        with self.having(modulus=modulus):
+            return self.value(x if isinstance(x, Part) else part_of(x))
+
+    def rational(self, part: Part) -> Numbers:
+        """Return a rational number."""
+        return int(part.x.p * pow(part.x.q, -1, self.modulus) % self.modulus)
+
+    def product(self, first: Numbers, second: Numbers) -> Numbers:
+        """Return a product."""
+        return first % self.modulus * second % self.modulus
+
+    def draw(self, name: Any, *on: Numbers) -> Numbers:
+        """Return the numbers of this name, which depend on others."""
+        number = self.names.setdefault((name, self.modulus), len(self.names) + 1)
+        mixed = self.seeds + np.uint64(number << 40)
+        for numbers in on:
+            mixed = (mixed ^ np.asarray(numbers, np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = mixed ^ (mixed >> 29)
+        return 2 + _mixed(mixed) % (self.modulus - 2)
+
+    def draw_square(self, name: Any, *on: Numbers) -> Numbers:
+        """Return numbers of this name that are squares."""
+        number = self.draw(name, *on)
+        return number * number % self.modulus
+
+    # Sums, powers and functions.
+
+    def _on_symbol(self, part: Part) -> Numbers:
+        x = part.x
+        if x in self.sizes:
+            return self.sizes[x] % self.modulus
+        number = self.draw(*self.variables.get(x, (x,)))
+        if not x.is_nonnegative and not x.is_negative:
+            return number
+        square = number * number % self.modulus
+        return square if x.is_nonnegative else self.modulus - square
+
+    def _on_pi(self, part: Part) -> Numbers:
+        return self.draw_square(part.x)
+
+    def _on_imaginaryunit(self, part: Part) -> Numbers:
+        """Return any number for i: what needs i² = -1 is not seen."""
+        return self.draw(part.x)
+
+    def _on_add(self, part: Part) -> Numbers:
+        return sum(map(self.value, part.args)) % self.modulus
+
+    def _on_mul(self, part: Part) -> Numbers:
+        return reduce(lambda total, each: total * self.value(each) % self.modulus, part.args, 1)
+
+    def _on_pow(self, part: Part) -> Numbers:
+        exponent = self.with_numbers(part.x.exp)
+        value = self.value(part.args[0])
+        if exponent.is_Integer:
+            if exponent < 0:
+                self.require(np.not_equal(value, 0))
+            return power(value, int(exponent) % (self.modulus - 1), self.modulus)
+        self.require(_is_square(value, self.modulus))
+        if exponent.is_Rational:
+            # The squares are a group of prime order, in which every root is unique.
+            order = (self.modulus - 1) // 2
+            return power(value, int(exponent.p) * pow(int(exponent.q), -1, order) % order, self.modulus)
+        exponents = self.modulo(Q, exponent)
+        return self.draw("power", value, exponents) if self.modulus == Q else power(value, exponents, P)
+
+    def _on_exp(self, part: Part) -> Numbers:
+        # P = 2Q + 1, and squares modulo P have order Q: so exponents are numbers modulo Q. The number e has
+        # no argument.
+        exponents = self.modulo(Q, part.args[0] if part.args else S.One)
+        if self.modulus == Q:
+            return self.draw_square("exp", exponents)
+        return power(self.draw_square("e"), exponents, P)
+
+    _on_exp1 = _on_exp
+
+    def _on_log(self, part: Part) -> Numbers:
+        """By log xy = log x + log y; of any other expression, a random number that belongs to its value."""
+        inside = sympify(self.sizes.get(part.x.args[0], part.x.args[0]))
+        if isinstance(inside, exp):
+            return self.value(part_of(inside.args[0]))
+        if isinstance(inside, Pow):
+            logarithm = self.value(part_of(log(inside.base, evaluate=False)))
+            return self.value(part_of(inside.exp)) * logarithm % self.modulus
+        if inside.is_Rational and inside > 0:
+            # Of 1/q the logarithm is less than that of q; SymPy has the factors of q with negative powers.
+            factors = sympy.factorrat(inside).items()
+            logarithms = (t % self.modulus * self.draw(("log", q)) % self.modulus for q, t in factors)
+            return sum(logarithms, np.zeros_like(self.seeds)) % self.modulus
+        parted = _parted(inside)
+        if isinstance(parted, Mul):
+            logs = (part_of(log(factor, evaluate=False)) for factor in parted.args)
+            return sum(map(self.value, logs)) % self.modulus
+        value = self.modulo(P, inside)
+        return np.where(np.equal(value, 1), np.uint64(0), self.draw("log of", value))
+
+    def _on_sin(self, part: Part) -> Numbers:
+        """By t = tan(x/2), so that sin² + cos² = 1; multiples of an angle are written out."""
+        opened = sympy.expand_trig(part.x)
+        if opened != part.x:
+            return self.value(part_of(opened))
+        half = self.draw("tangent of half", self.modulo(P, part.args[0]))
+        square = half * half % self.modulus
+        over = power(1 + square, self.modulus - 2, self.modulus)
+        above = self.modulus + 1 - square if part.kind is sympy.cos else 2 * half
+        return above % self.modulus * over % self.modulus
+
+    _on_cos = _on_sin
+
+    def _on_tanh(self, part: Part) -> Numbers:
+        """By exponentials, or by erf."""
+        return self.value(part_of(part.x.rewrite(sympy.erf if part.kind is sympy.erfc else exp)))
+
+    _on_sinh = _on_cosh = _on_erfc = _on_tanh
+
+    def _on_sign(self, part: Part) -> Numbers:
+        (of,) = part.args
+        value = np.asarray(self.value(of), np.uint64)
+        positive = _is_square(value, self.modulus)
+        self.require(value != 0)
+        if of.x.is_nonnegative:
+            self.require(positive)
+        if part.kind is Indicator:
+            return positive.astype(np.uint64)
+        size = value if part.kind is Abs else np.ones_like(value)
+        return np.where(positive, size, self.modulus - size)
+
+    _on_abs = _on_indicator = _on_sign
+
+    def _on_max(self, part: Part) -> Numbers:
+        """Max(x, y) is (x + y + |x - y|)/2; of more it would need an order, which residues do not have."""
+        if len(part.args) != 2:
+            raise Undecided(f"{part.kind.__name__} of more than two has no exact arithmetic")
+        first, second = part.x.args
+        direction = 1 if part.kind is sympy.Max else -1
+        return self.value(part_of((first + second + direction * Abs(first - second)) / 2))
+
+    _on_min = _on_max
+
+    def _on_kroneckerdelta(self, part: Part) -> Numbers:
+        return np.asarray(np.equal(*map(self.value, part.args)), np.uint64)
+
+    def _on_largest(self, part: Part) -> Numbers:
+        of, index, low, high = outermost(part)
+        size = self.whole(high)
+        with self.having(modulus=P):
+            values = self.along(of, index, low, size)
+        values = values + np.zeros((size, *(1,) * self.depth), np.uint64)
+        return self.draw("Largest", *np.sort(values, axis=0))
+
+    def _on_function(self, part: Part) -> Numbers:
+        """A function of which nothing is known but that equal arguments give equal values.
+
+        Γ, factorials and binomials have closed values at whole numbers.
+        """
+        if part.kind in {gamma, factorial, binomial}:
+            at = self.with_numbers(part.x)
+            if not at.has(part.kind):
+                return self.value(part_of(at))
+        return self.draw(part.kind.__name__, *(self.modulo(P, each) for each in part.args))
+
+    def _on_integral(self, part: Part) -> Numbers:
+        """Any linear functional that belongs to the ends."""
+        inner, variable, *ends = outermost(part)
+        name = tuple(end if end.is_infinite else "" for end in ends)
+        on = [self.modulo(P, end) for end in ends if not end.is_infinite]
+        total: Numbers = 0
+        for number in range(2):
+            variables = {**self.variables, variable: (("at", number, name), *on)}
+            weight = self.draw(("weight", number, name), *on)
+            with self.having(known={}, variables=variables):
+                total = total + weight * self.value(inner) % self.modulus
+        return total % self.modulus
+
+    # Means.
+
+    def _on_indexed(self, part: Part) -> Numbers:
+        base, places = part.x.base, [self.modulo(P, index) for index in part.args[1:]]
+        if self.rows is None or base not in self.laws:
+            is_drawn = self.world is not None and not isinstance(base, Given)
+            return self.draw((base, is_drawn), *places, *([self.world] if is_drawn else []))
+        return self.in_outcomes(base, tuple(places))
+
+    def _on_e(self, part: Part) -> Numbers:
+        """Over all outcomes of families with laws, and a few draws of all others, with random weights."""
+        (of,) = part.args
+        others = {family for family in families_of(of.x) if not isinstance(family, Given)} - set(self.laws)
+        weights, values = self.over_outcomes(of, has_world=bool(others) or not self.laws)
+        return (weights * values % self.modulus).sum(axis=0) % self.modulus
+
+    def supports_of(self, bases: list[Any]) -> Supports:
+        """Return values and weights of random laws with the first moments of each family's law.
+
+        The world has random weights that add up to 1.
+        """
+        # Of a law without a mean nothing is known of it: it is any number.
+        sizes = {base: max(len(self.laws[base].raw), 2) for base in bases if base}
+        drawn = [sizes[base] for base in bases if base]
+        if math.prod(drawn) > (MOST_OUTCOMES if any(size > 2 for size in drawn) else 4 * MOST_OUTCOMES):
+            raise TooManyOutcomes(f"a mean depends on too many components, {len(drawn)}")
+        for base in {*bases} - {base for base, of in self.supports if of == self.modulus}:
+            if base:
+                support = self._law_of(base, sizes[base])
+            else:
+                shares = [self.draw(("share", number)) for number in range(1, OUTCOMES)]
+                # Three times the modulus, for unsigned numbers must not fall below 0.
+                shares.append((3 * self.modulus + 1 - sum(shares)) % self.modulus)
+                support = np.stack(shares), np.stack(shares)
+            self.supports[base, self.modulus] = support
+        return {base: self.supports[base, self.modulus] for base in bases}
+
+    def _law_of(self, base: Family, size: int) -> tuple[Numbers, Numbers]:
+        """Return random values, and weights that solve Σ w x^r = moment r, by Lagrange's polynomials."""
+        modulus, raw = self.modulus, [sympify(moment) for moment in self.laws[base].raw]
+        raw += [Symbol(f"{base} {order}") for order in range(len(raw), size)]
+        moments = [self.value(part_of(moment)) for moment in raw]
+        values = [self.draw(("outcome", base, order)) for order in range(size)]
+        weights = []
+        for x in values:
+            # The mean of the polynomial that is 1 at x and 0 at all other values.
+            polynomial, denominator = list[Numbers]([1]), 1
+            for y in (y for y in values if y is not x):
+                shifted, scaled = [0, *polynomial], [*(y * c % modulus for c in polynomial), 0]
+                polynomial = [(s + modulus - t) % modulus for s, t in zip(shifted, scaled, strict=True)]
+                denominator = denominator * ((x + modulus - y) % modulus) % modulus
+            self.require(np.not_equal(denominator, 0))
+            total = sum(c * moment % modulus for c, moment in zip(polynomial, moments, strict=True))
+            weights.append(total % modulus * power(denominator, modulus - 2, modulus) % modulus)
+        return np.stack(values), np.stack(weights)
+
+
+def _mixed(numbers: Numbers) -> Numbers:
+    """Return numbers of 64 bits that look random, by the finaliser of SplitMix64."""
+    numbers = (numbers ^ (numbers >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> 27)) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> 31)
+
+
+def power(base: Numbers, exponent: Numbers, modulus: int) -> Numbers:
+    """Return powers; of many numbers by repeated squaring, all at once."""
+    base, exponent = np.broadcast_arrays(np.asarray(base, np.uint64), np.asarray(exponent, np.uint64))
+    if base.size <= FEW:
+        pairs = zip(base.ravel().tolist(), exponent.ravel().tolist(), strict=True)
+        return np.array([pow(x, e, modulus) for x, e in pairs], np.uint64).reshape(base.shape)
+    result = np.ones_like(base)
+    for shift in reversed(range(int(exponent.max()).bit_length())):
+        result = result * result % modulus
+        result = np.where(exponent >> shift & 1, result * base % modulus, result)
+    return result
+
+
+def _is_square(numbers: Numbers, modulus: int) -> Any:
+    return power(numbers, (modulus - 1) // 2, modulus) == 1
+
+
+@lru_cache(maxsize=1024)
+def _parted(x: Any) -> Any:
+    """Take common factors out of a sum: Σ exp(c + x_j) is exp(c) Σ exp(x_j)."""
+    if isinstance(x, Sum) and len(x.limits) == 1:
+        index = x.limits[0][0]
+        apart, rest = x.function.as_independent(index, as_Add=False)
+        if isinstance(rest, exp):
+            constant, dependent = rest.args[0].expand().as_independent(index, as_Add=True)
+            apart, rest = apart * exp(constant), exp(dependent)
+        return apart * Sum(rest, *x.limits)
+    return sympy.factor_terms(x) if isinstance(x, Add) else x

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -17,15 +16,14 @@ import numpy as np
 import scipy
 import sympy
 from mpmath import mp
-from sympy import Add, Mul, Sum, exp, oo
+from sympy import exp, oo
 from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
-from verify.symbolic import vocabulary as of
 from verify.symbolic.row_integrals import mean_over_row
-from verify.symbolic.evaluation import Evaluation, Numbers, Part, Rules, Supports, Undecided
+from verify.symbolic.evaluation import Evaluation, Numbers, Outcomes, Part, Supports, Undecided
 from verify.symbolic.evaluation import outermost, part_of
-from verify.symbolic.vocabulary import Family, Index, families_of, range_of
+from verify.symbolic.vocabulary import Family, Index, families_of
 
 MOST, MOST_WITHIN, MOST_TERMS = 2000, 200, 3_000_000
 """The most outcomes that a mean is summed over, alone and within an integral, and terms of an integral."""
@@ -43,6 +41,10 @@ _SHARES /= _SHARES.sum(axis=0)
 
 JOINT = np.array([0.5, 0.3, 0.2])
 """The chances of three outcomes, for families of which no law is assumed."""
+
+_IN_FLOATS = {"loggamma": "gammaln", "ceiling": "ceil"} | {f"bessel{x}": f"{x}v" for x in "kij"}
+_IN_DIGITS = {"polygamma": "psi", "ceiling": "ceil"}
+"""Names of functions in NumPy or SciPy, and in mpmath, where SymPy has another."""
 
 
 class Point(Evaluation):
@@ -68,25 +70,109 @@ class Point(Evaluation):
             {x: value for x, value in counted.items() if not isinstance(x, Index)}, laws or {}, math.inf
         )
         self.places = {x: value for x, value in counted.items() if isinstance(x, Index)}
-        self.rules = RULES
         self.values, self.fixed, self.seed, self.exact = values, fixed, seed, True
         self.drawn, self.long, self.coarse, self.magnitude = False, False, False, 0.0
         self.given: dict[Any, Any] = {}
         self.ranges: dict[Family, tuple[bool, list[int]]] = {}
 
-    def rational(self, part: Part, modulus: int = 0) -> Numbers:  # noqa: ARG002  # there is no prime
+    product = staticmethod(operator.mul)
+
+    def rational(self, part: Part) -> Numbers:
         """Return a number of SymPy's."""
         return _number(part, mp.dps if self.exact else 0)
 
-    def number(self, value: Any) -> Any:
-        """Return a number in the point's arithmetic; arrays stay."""
+    _on_number = _on_numbersymbol = _on_imaginaryunit = rational
+
+    def _on_symbol(self, part: Part) -> Any:
+        """Return the value of a symbol in the point's arithmetic; arrays stay."""
+        value = self.values[part.x]
         if isinstance(value, sympy.Basic):
             return self.rational(part_of(value))
+        return value if isinstance(value, np.ndarray) else self._number(value)
+
+    def _number(self, value: Any) -> Any:
+        """Return a number of Python's or mpmath's in the point's arithmetic."""
         if self.exact:
             return mp.mpmathify(value)
-        if isinstance(value, np.ndarray):
-            return value
         return np.complex128(complex(value)) if isinstance(value, mpmath.mpc) else np.float64(float(value))
+
+    # Sums, products and functions.
+
+    def added(self, terms: Any) -> Any:
+        """Return the sum of an array along its first axis; its size measures the loss where terms cancel."""
+        size = float(np.abs(terms).sum(axis=0).max())
+        self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
+        return terms.sum(axis=0)
+
+    def _on_add(self, part: Part) -> Any:
+        terms = [self.value(each) for each in part.args]
+        if all(isinstance(term, float) for term in terms):
+            size = sum(map(abs, terms))
+            self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
+        return reduce(operator.add, terms)
+
+    def _on_mul(self, part: Part) -> Any:
+        """Return a product; in floats the exponents of exponentials are added first, as each may overflow."""
+        exponents = [each.args[0] for each in part.args if each.kind is exp]
+        if self.exact or len(exponents) < 2:
+            return reduce(operator.mul, map(self.value, part.args))
+        others = [self.value(each) for each in part.args if each.kind is not exp]
+        return reduce(operator.mul, others, np.exp(reduce(operator.add, map(self.value, exponents))))
+
+    def _on_pow(self, part: Part) -> Any:
+        base, exponent = self.value(part.args[0]), part.x.exp
+        if not self.exact and np.size(base) == 1 and exponent.is_negative and 0 < abs(base) < NOTHING:
+            raise Undecided("a quotient by what rounding may have left of 0")
+        if isinstance(exponent, sympy.Integer):
+            return base ** int(exponent)
+        return self._call("sqrt", base) if exponent is sympy.S.Half else base ** self.value(part.args[1])
+
+    def _on_abs(self, part: Part) -> Any:
+        return abs(self.value(part.args[0]))
+
+    def _on_max(self, part: Part) -> Any:
+        return reduce(_larger, map(self.value, part.args))
+
+    def _on_min(self, part: Part) -> Any:
+        return -reduce(_larger, (-self.value(each) for each in part.args))
+
+    def _on_largest(self, part: Part) -> Any:
+        of, key, first, last = outermost(part)
+        values = []
+        for place in range(first, self.whole(last) + 1):
+            with self.having(places={**self.places, key: place}):
+                values.append(self.value(of))
+        return reduce(_larger, values)
+
+    def _on_indicator(self, part: Part) -> Any:
+        return (self.value(part.args[0]) > 0) * self._number(1)
+
+    def _on_kroneckerdelta(self, part: Part) -> Any:
+        return operator.eq(*map(self.value, part.args)) * self._number(1)
+
+    def _on_function(self, part: Part) -> Any:
+        """Return a function of mpmath's; in floats NumPy's or SciPy's where they have it."""
+        name = part.kind.__name__
+        name = (_IN_DIGITS if self.exact else _IN_FLOATS).get(name, name)
+        return self._call(name, *map(self.value, part.args))
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        # SciPy's are loaded where they are needed, which takes a while.
+        libraries = (mp,) if self.exact else (np, scipy.special)
+        library = next((library for library in libraries if hasattr(library, name)), None)
+        if library is None:
+            raise Undecided(f"{name} is not evaluated")
+        return getattr(library, name)(*arguments)
+
+    # Components and means.
+
+    def _on_indexed(self, part: Part) -> Any:
+        places = []
+        for index in part.args[1:]:
+            place = self.places.get(index.x)
+            place = place if isinstance(place, int) else self.value(index)
+            places.append(place.astype(int) if isinstance(place, np.ndarray) else int(place))
+        return self.components(part.x.base, *places)
 
     def components(self, family: Family, *places: Any) -> Any:
         """Return components at places, which are numbers or go along axes: outcomes, draws, given numbers."""
@@ -113,42 +199,27 @@ class Point(Evaluation):
             apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
             self.given.setdefault(key, float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0]))
         if key in self.given:
-            return self.number(self.given[key])
+            return self._number(self.given[key])
         is_drawn = family in self.laws
         return self.in_outcomes(family, places) if is_drawn else _anything(self.seed + 1, key)[self.world]
 
-    def call(self, name: str, *arguments: Any) -> Any:
-        """Return a function of numbers or arrays, by its name in mpmath, or in NumPy or SciPy."""
-        # SciPy's are loaded where they are needed, which takes a while.
-        libraries = (mp,) if self.exact else (np, scipy.special)
-        library = next((library for library in libraries if hasattr(library, name)), None)
-        if library is None:
-            raise Undecided(f"{name} is not evaluated")
-        return getattr(library, name)(*arguments)
-
-    def added(self, terms: Any) -> Any:
-        """Return the sum of an array along its first axis; its size measures the loss where terms cancel."""
-        size = float(np.abs(terms).sum(axis=0).max())
-        self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
-        return terms.sum(axis=0)
-
-    # Means.
-
-    def mean(self, part: Part) -> Any:
+    def _on_e(self, part: Part) -> Any:
         """Return the mean of a part over all outcomes of the components in it, or over draws of them."""
+        (of,) = part.args
         if self.exact or (self.drawn and self.rows is not None):
             raise Undecided("a mean, here")
         if self.long:
-            (family,) = families_of(part.x)
+            (family,) = families_of(of.x)
             law = self.laws[family]
             if not law.normal or law.centres[0]:
                 raise Undecided("scores that are not centred and normal")
-            mean = mean_over_row(part.x, lambda x: float(self.value(part_of(x))), law.spreads[0])
+            mean = mean_over_row(of.x, lambda x: float(self.value(part_of(x))), law.spreads[0])
             if not mean.error <= 1e-9 * max(abs(mean.value), 1):
                 raise Undecided("an integral that is not known well enough")
             return mean.value
-        has_world = bool(families_of(part.x) - set(self.laws) - self.fixed)
-        weights, values = self.over_outcomes(part, has_world=has_world)
+        weights, values = self.over_outcomes(
+            of, has_world=bool(families_of(of.x) - set(self.laws) - self.fixed)
+        )
         terms = weights * values
         if not np.isfinite(terms).all():
             raise Undecided("an outcome without a value")
@@ -159,12 +230,10 @@ class Point(Evaluation):
                 raise Undecided("draws of which few count, or which are alike")
         return self.added(terms)
 
-    def outcomes(
-        self, entries: list[Any], *, has_world: bool, modulus: int = 0
-    ) -> tuple[Numbers, Callable[[int], Numbers], Any]:
+    def outcomes(self, entries: list[Any], *, has_world: bool) -> Outcomes:
         """Return weights, values and worlds of all outcomes; of draws, each is an outcome."""
         if not self.drawn:
-            return super().outcomes(entries, has_world=has_world, modulus=modulus)
+            return super().outcomes(entries, has_world=has_world)
         # An entry has the same draws in all means of a point.
         draws = [_draws_of(self.laws[entry[0]], self.seed + 2, entry) for entry in entries]
         joint = np.random.default_rng(self.seed + 3).choice(len(JOINT), DRAWS, p=JOINT)
@@ -173,7 +242,7 @@ class Point(Evaluation):
         world = joint.reshape(DRAWS, *beside, 1) if has_world else None
         return _SHARES.reshape(DRAWS, *beside, -1), lambda _: table, world
 
-    def supports_of(self, bases: list[Any], _: int) -> Supports:
+    def supports_of(self, bases: list[Any]) -> Supports:
         """Return values and weights of an entry of each family, by the rule of its law."""
         drawn = [base for base in bases if base is not None]
         most = (MOST_WITHIN if self.depth > 1 else MOST) // (len(JOINT) if None in bases else 1)
@@ -185,7 +254,7 @@ class Point(Evaluation):
 
     # Integrals.
 
-    def integral(self, part: Part) -> Any:
+    def _on_integral(self, part: Part) -> Any:
         """Return an integral, by the double exponential rule; infinite where it grows without end."""
         # Source: H. Takahasi and M. Mori, Double Exponential Formulas for Numerical Integration, Publications
         # of RIMS 9 (1974), 721-741.
@@ -206,7 +275,7 @@ class Point(Evaluation):
             start = self.value(part_of(low))
             width = self.value(part_of(high)) - start
             x, slope = start + width / (1 + np.exp(-2 * path)), width * slope / (2 * np.cosh(path) ** 2)
-        with self.having(values={**self.values, variable: x}, depth=self.depth + 1):
+        with self.having(known={}, values={**self.values, variable: x}, depth=self.depth + 1):
             terms = self.value(function) * slope
         if np.size(terms) > MOST_TERMS:
             raise Undecided("an integral of too many terms")
@@ -227,6 +296,10 @@ class Point(Evaluation):
         return self.added(terms)
 
 
+def _larger(x: Any, y: Any) -> Any:
+    return max(x, y) if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf) else np.maximum(x, y)
+
+
 def _seed(seed: int, key: tuple[Any, ...]) -> tuple[int, ...]:
     return seed, *" ".join([key[0].name, *map(str, key[1:])]).encode()
 
@@ -240,9 +313,6 @@ def _anything(seed: int, key: tuple[Any, ...]) -> Any:
     return np.random.default_rng(_seed(seed, key)).integers(-300, 300, len(JOINT)) / 128
 
 
-# ---- the value of each kind of part ----------------------------------------------------------------------
-
-
 @lru_cache(maxsize=2**14)
 def _number(part: Part, digits: int) -> Any:
     """Return a number of SymPy's in so many digits; without digits in floats."""
@@ -251,99 +321,6 @@ def _number(part: Part, digits: int) -> Any:
     if digits:
         return sympy.N(part.x, digits + 5)._to_mpmath(mp.prec + 16)
     return np.float64(float(part.x)) if part.x.is_real else np.complex128(complex(part.x))
-
-
-def _add(point: Point, part: Part, _: int) -> Any:
-    terms = [point.value(each) for each in part.args]
-    if all(isinstance(term, float) for term in terms):
-        size = sum(map(abs, terms))
-        point.magnitude = max(point.magnitude, size) if math.isfinite(size) else point.magnitude
-    return reduce(operator.add, terms)
-
-
-def _mul(point: Point, part: Part, _: int) -> Any:
-    """Return a product; in floats the exponents of exponentials are added first, as each may overflow."""
-    exponents = [each.args[0] for each in part.args if each.kind is exp]
-    if point.exact or len(exponents) < 2:
-        return reduce(operator.mul, map(point.value, part.args))
-    others = [point.value(each) for each in part.args if each.kind is not exp]
-    return reduce(operator.mul, others, np.exp(reduce(operator.add, map(point.value, exponents))))
-
-
-def _power(point: Point, part: Part, _: int) -> Any:
-    base, exponent = point.value(part.args[0]), part.x.exp
-    if not point.exact and np.size(base) == 1 and exponent.is_negative and 0 < abs(base) < NOTHING:
-        raise Undecided("a quotient by what rounding may have left of 0")
-    if isinstance(exponent, sympy.Integer):
-        return base ** int(exponent)
-    return point.call("sqrt", base) if exponent is sympy.S.Half else base ** point.value(part.args[1])
-
-
-def _indexed(point: Point, part: Part, _: int) -> Any:
-    places = []
-    for index in part.args[1:]:
-        place = point.places.get(index.x)
-        place = place if isinstance(place, int) else point.value(index)
-        places.append(place.astype(int) if isinstance(place, np.ndarray) else int(place))
-    return point.components(part.x.base, *places)
-
-
-def _larger(x: Any, y: Any) -> Any:
-    return max(x, y) if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf) else np.maximum(x, y)
-
-
-def _largest(point: Point, part: Part, _: int) -> Any:
-    scores, key = part.x.args
-    values = []
-    for place in range(1, point.whole(range_of(scores, key)) + 1):
-        with point.at(key, place):
-            values.append(point.value(part.args[0]))
-    return reduce(_larger, values)
-
-
-_IN_FLOATS = {"loggamma": "gammaln", "ceiling": "ceil"} | {f"bessel{x}": f"{x}v" for x in "kij"}
-_IN_DIGITS = {"polygamma": "psi", "ceiling": "ceil"}
-
-
-def _function(point: Point, part: Part, _: int) -> Any:
-    """Return a function of mpmath's; in floats NumPy's or SciPy's where they have it."""
-    name = part.kind.__name__
-    name = (_IN_DIGITS if point.exact else _IN_FLOATS).get(name, name)
-    return point.call(name, *map(point.value, part.args))
-
-
-def _smallest(point: Point, part: Part, _: int) -> Any:
-    return -reduce(_larger, (-point.value(each) for each in part.args))
-
-
-RULES = Rules(
-    {
-        sympy.Symbol: lambda point, part, _: point.number(point.values[part.x]),
-        **dict.fromkeys((sympy.Number, sympy.NumberSymbol, sympy.core.numbers.ImaginaryUnit), Point.rational),
-        Add: _add,
-        Mul: _mul,
-        sympy.Pow: _power,
-        sympy.Abs: lambda point, part, _: abs(point.value(part.args[0])),
-        sympy.sign: lambda point, part, _: (mp if point.exact else np).sign(point.value(part.args[0])),
-        sympy.Max: lambda point, part, _: reduce(_larger, map(point.value, part.args)),
-        sympy.Min: _smallest,
-        Sum: Point.total,
-        sympy.Integral: lambda point, part, _: point.integral(part),
-        sympy.KroneckerDelta: lambda point, part, _: (
-            operator.eq(*map(point.value, part.args)) * point.number(1)
-        ),
-        sympy.Indexed: _indexed,
-        of.E: lambda point, part, _: point.mean(part.args[0]),
-        **dict.fromkeys(
-            (of.Var, of.Cov, of.Dot, of.Softmax, of.Entropy, of.LogSumExp),
-            lambda point, part, _: point.value(part.definition),
-        ),
-        of.Largest: _largest,
-        of.Indicator: lambda point, part, _: (point.value(part.args[0]) > 0) * point.number(1),
-        sympy.Function: _function,
-    }
-)
-"""How each kind of part is evaluated, as in ``points``."""
 
 
 def evaluated(expression: Any, point: Point) -> Any:
