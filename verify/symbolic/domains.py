@@ -266,14 +266,14 @@ def law_with(moments: tuple[float, ...], whole: bool, chosen: tuple[tuple[float,
         NoLaw: there is none.
     """
     centres, spreads, ended = _coefficients(np.array(moments, dtype=float))
+    unit, mean = spreads[0] if spreads else 1.0, centres[0] if centres else 0.0
     if whole and not ended:
-        nodes, weights = _hermite(len(moments))
-        powers = (centres[0] + spreads[0] * nodes[:, None]) ** np.arange(len(moments))
-        sizes = weights @ np.abs(powers)
-        normal = bool(np.all(np.abs(weights @ powers / weights.sum() - moments) <= 1e-9 * sizes))
+        # Of the normal law alone, E x^(n+1) is mean·E x^n + n·variance·E x^(n-1) for every n.
+        terms = ((mean * moments[n], n * unit**2 * moments[n - 1]) for n in range(1, len(moments) - 1))
+        both = zip(moments[2:], terms, strict=True)
+        normal = all(abs(x - sum(pair)) <= 1e-9 * sum(map(abs, pair)) for x, pair in both)
         count = 1 if normal else min(6, len(centres))
         return NumericLaw(tuple(centres[:count]), tuple(spreads[:count]), whole=True, normal=normal)
-    unit, mean = spreads[0] if spreads else 1.0, centres[0] if centres else 0.0
     for away, wide in () if ended else chosen:
         if len(spreads) < len(centres):
             spreads.append(unit * wide)

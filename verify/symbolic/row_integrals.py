@@ -56,9 +56,8 @@ ON_PAPER = 1e-3
 _UNSEEN = 1e-20
 """A node of less weight is left out."""
 
-_FINE, _MOST, _LEFT_OUT = 400, 40, 1e-30
-"""Points that stand for the distribution of a length, the most nodes that are made of them, and the
-probability left out at either end."""
+_FINE, _LEFT_OUT = 400, 1e-30
+"""Points that stand for the distribution of a length, and the probability left out at either end."""
 
 Exponents = tuple[tuple[int, int], ...]
 """For each of several different keys the exponents of its weight and of its score."""
@@ -205,34 +204,26 @@ def of_lengths(dimension: float, count: int) -> tuple[Array, Array]:
     which the distribution's orthogonal polynomials follow from each other. Source: G. H. Golub and J. H.
     Welsch, Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
     """
-    diagonal, beside = _recurrence(float(dimension))
-    off = np.diag(beside[: count - 1], 1)
-    nodes, vectors = np.linalg.eigh(np.diag(diagonal[:count]) + off + off.T)
+    nodes, vectors = np.linalg.eigh(_recurrence(float(dimension))[:count, :count])
     return nodes, np.asarray(vectors[0] ** 2, np.float64)
 
 
 @cache
-def _recurrence(dimension: float) -> tuple[Array, Array]:
-    """Return the diagonal and the side diagonal of that matrix, by Lanczos's method.
+def _recurrence(dimension: float) -> Array:
+    """Return that matrix, of three diagonals, for points of the density that are fine enough to stand for it.
 
-    The density's points are fine enough to stand for it. Every vector is made orthogonal to all before it,
-    twice, for rounding would undo it.
+    Reflections that leave the first direction as it is turn the points' places, bordered by the roots of
+    their weights, into three diagonals: those of the polynomials that are orthogonal on the points.
     """
     half = dimension / 2
     low, high = scipy.special.gammaincinv(half, _LEFT_OUT), scipy.special.gammainccinv(half, _LEFT_OUT)
     lengths, weights = legendre(math.sqrt(2 * low), math.sqrt(2 * high), _FINE)
     log_size = float((half - 1) * math.log(2) + scipy.special.gammaln(half))
     density = np.exp(scipy.special.xlogy(dimension - 1, lengths) - lengths**2 / 2 - log_size)
-    vectors = np.sqrt(weights * density)[None] / math.sqrt(np.sum(weights * density))
-    diagonal, beside = np.empty(_MOST), np.empty(_MOST)
-    for place in range(_MOST):
-        following = lengths * vectors[-1]
-        diagonal[place] = following @ vectors[-1]
-        for _ in range(2):
-            following -= (vectors @ following) @ vectors
-        beside[place] = np.linalg.norm(following)
-        vectors = np.vstack([vectors, following / beside[place]])
-    return diagonal, beside
+    bordered = np.diag([0.0, *lengths])
+    bordered[0, 1:] = bordered[1:, 0] = np.sqrt(weights * density)
+    three: Array = scipy.linalg.hessenberg(bordered)[1:, 1:]
+    return three
 
 
 # ---- the trapezoid rule ----------------------------------------------------------------------------------
@@ -257,26 +248,21 @@ class _TrapezoidRule:
         self.u = self.step * np.arange(first, last + 1)
         self._v = self.step * np.arange(first - half, last + half + 1)
         self._exp_v = np.exp(self._v)
-        self._phi: dict[tuple[int, int], Array] = {}
 
     def phi(self, weight: int, score: int) -> Array:
         """Return φ at the points u, for the exponents of a key's weight and score."""
-        if (weight, score) not in self._phi:
-            kernel = np.exp(weight * self._v - self._exp_v)
-            self._phi[weight, score] = self._smoothed(kernel, score)
-        return self._phi[weight, score]
+        return self._smoothed(np.exp(weight * self._v - self._exp_v), score)
 
     @cached_property
     def log_psi(self) -> Array:
         """The logarithm of ψ at the points u; where ψ is near 1 from 1 - ψ, which loses no digits."""
-        rest = self._smoothed(-np.expm1(-self._exp_v), 0)
+        rest = self._smoothed(-np.expm1(-self._exp_v))
         psi = np.maximum(self.phi(0, 0), np.finfo(np.float64).tiny)
         return np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(psi))
 
-    def _smoothed(self, kernel: Array, score: int) -> Array:
+    def _smoothed(self, kernel: Array, score: int = 0) -> Array:
         """Return the correlation of a kernel with s^score and the density."""
-        weights = self._density * self._s**score if score else self._density
-        return np.correlate(kernel, weights, "valid")
+        return np.correlate(kernel, self._density * self._s**score, "valid")
 
 
 # A query's lengths are those of other means over it, and of other numbers of keys.
@@ -328,9 +314,7 @@ def mean_over_row(x: Any, number: Callable[[Any], float], unit: float = 1.0) -> 
     for coefficient, free, summed, other in terms:
         factor = number(coefficient)
         if isinstance(other, Largest) and isinstance(other.args[0], Softmax):
-            # Of two keys the gap of their scores is normal.
-            largest = mean_largest_weight(keys, deviation) if keys > 2 else _larger_weight(deviation)
-            total += largest.times(factor)
+            total += mean_largest_weight(keys, deviation).times(factor)
         elif isinstance(other, Largest):
             total += mean_largest(keys).times(factor * unit * abs(number(_scale(other.args[0]))))
         else:
@@ -346,17 +330,6 @@ def mean_over_row(x: Any, number: Callable[[Any], float], unit: float = 1.0) -> 
                 # The scores of these integrals have the factor in them.
                 total += mean.times(factor / factor_of_score ** sum(power for _, power in exponents))
     return total
-
-
-@cache
-def _larger_weight(deviation: float) -> Approximation:
-    """Return the mean of the larger of two weights, by the gap of their scores, which is normal."""
-    means = []
-    for count in (160, 120):
-        gap, weights = legendre(0.0, min(60.0, 15 * deviation), count)
-        density = np.exp(-((gap / deviation) ** 2) / 4) / (deviation * math.sqrt(math.pi))
-        means.append(1 - float(density / (1 + np.exp(gap)) @ weights))
-    return Approximation(means[0], abs(means[0] - means[1]))
 
 
 @cache
