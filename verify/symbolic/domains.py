@@ -87,7 +87,7 @@ class Domain:
             taken = {self.put.get(x, self.places.get(x)) for x in within}
             self.places[index] = next(place for place in itertools.count(1) if place not in taken)
         # Of leading terms, means, strict bounds and equivalences no extreme values are tried.
-        is_plain = relation in {"=", "≤", "≥"} and not isinstance(sides[0], Relational)
+        is_plain = relation in {"=", "≤", "≥"}
         self.corners = {symbol: self._corners(symbol, relation, is_plain) for symbol in self.symbols}
 
     def has(self, *kinds: Any) -> bool:

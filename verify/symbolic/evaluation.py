@@ -18,7 +18,7 @@ import numpy as np
 from sympy import Derivative, Dummy, Indexed, IndexedBase, Integer, Integral, Subs, Sum, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import Cov, E, Family, Largest, Named, StepError, Var, definition
+from verify.symbolic.vocabulary import Cov, Defined, E, Family, Largest, Named, StepError, Var, definition
 from verify.symbolic.vocabulary import families_of, free_indices, range_of, unnamed
 
 MEANS_OF = (E, Var, Cov)
@@ -77,8 +77,6 @@ part_of = lru_cache(maxsize=2**16)(Part)
 @cache
 def _rule(arithmetic: Any, kind: Any) -> Callable[[Any, Part], Numbers]:
     """Return the method for a kind of part; a kind that has none takes that of its nearest base class."""
-    if hasattr(kind, "definition"):
-        return lambda evaluation, part: evaluation.value(part.definition)
     rules = (getattr(arithmetic, f"_on_{base.__name__.lower()}", None) for base in kind.__mro__)
     rule: Callable[[Any, Part], Numbers] | None = next(filter(None, rules), None)
     if rule is None:
@@ -170,6 +168,9 @@ class Evaluation:
         finally:
             self.__dict__.update(before)
 
+    def _on_defined(self, part: Part) -> Numbers:
+        return self.value(part.definition)
+
     def _on_sum(self, part: Part) -> Numbers:
         """Return a sum."""
         apart, inner, index, low, high, has_means, has_sums_up_to_it = _peeled(part)
@@ -254,7 +255,7 @@ def _rows_of(
             return frozenset()
         if isinstance(x, Indexed):
             return frozenset({(x.base, *(whole(index, at) for index in x.indices))})
-        if hasattr(part.kind, "definition"):
+        if isinstance(x, Defined):
             return entries_in(part.definition, at)
         key = part, *map(at.get, part.integers)
         if key not in memory:

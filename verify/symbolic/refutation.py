@@ -91,14 +91,16 @@ def refute(
 @lru_cache(maxsize=1024)  # for chains have lines in common
 @np.errstate(all="ignore")
 def _tried_as(before: Any, relation: str, after: Any, laws: Any, given: Any, briefly: bool) -> str:
-    trial = _Trial((opened(before), opened(after)), relation, dict(laws), given, briefly)
+    sides = opened(before), opened(after)
+    relation = "⇔" if isinstance(sides[0], Relational) else relation
+    trial = _Trial(sides, relation, dict(laws), given, briefly)
     domain = trial.domain
     # Of a name that stands on one side only nothing is said, as where the other side defines it.
     unsaid = (symbols_in(trial.sides[0]) ^ symbols_in(trial.sides[1])) - set(domain.put)
     unsaid -= set(symbols_of(x for law in trial.laws.values() for x in law.raw))
     if domain.has(AppliedUndef) or any(x.is_complex is None for x in unsaid):
         return ""
-    if relation == "⇔" or isinstance(trial.sides[0], Relational):
+    if relation == "⇔":
         return trial.equivalence()
     if relation == "~":
         return trial.leading()
@@ -125,6 +127,10 @@ class _Trial:
         self.thrift = THRIFT if briefly else 1
         self.domain = Domain(sides, relation, laws, [opened(x) for x in given])
         self.sides = self.domain.sides
+        # Given numbers, and families without a law that stand outside means where laws are given.
+        self.fixed = frozenset(family for family in self.domain.families if isinstance(family, Given))
+        if laws:
+            self.fixed |= frozenset().union(*map(_outside_means, self.sides)) - set(laws)
         # Conditions on components, whether those stand outside of means, and their free indices.
         self.of_components = list[tuple[Any, bool, list[Index]]]()
         for condition in self.domain.of_components:
@@ -135,10 +141,10 @@ class _Trial:
                 indices = sorted(free_indices(condition), key=str)
                 self.of_components.append((condition, bool(_outside_means(condition)), indices))
 
-    def point(self, values: dict[Any, Any], seed: int, **more: Any) -> Point:
+    def point(self, values: dict[Any, Any], seed: int, laws: Any = None) -> Point:
         """Return the point of these values; those of components are put in at their places."""
         components = {name: values.pop(name) for name in self.domain.put if isinstance(name, Indexed)}
-        point = Point(values, seed=seed, **more)
+        point = Point(values, laws, self.fixed, seed)
         for name, value in components.items():
             point.given[name.base, *map(point.whole, name.indices)] = value
         return point
@@ -217,7 +223,7 @@ class _Trial:
         return "drawn"
 
     def _values(self, point: Point, **how: Any) -> tuple[list[Any], list[float]]:
-        """Return both sides at a point, evaluated as said there, and the size of terms of each.
+        """Return both sides at a point, their values or whether they hold, and the size of terms of each.
 
         Raises:
             Undecided: a side has no value, or conditions on components fail or are not seen to hold.
@@ -227,7 +233,7 @@ class _Trial:
         try:
             for side in self.sides:
                 point.magnitude = 0.0
-                sides.append(evaluated(side, point))
+                sides.append(holds(side, point) if self.relation == "⇔" else evaluated(side, point))
                 magnitudes.append(point.magnitude)
             for condition, is_outside, indices in self.of_components:
                 if is_outside and (point.laws or self.domain.has(*MEANS_OF)):
@@ -280,20 +286,16 @@ class _Trial:
 
     def means(self) -> str:
         """Try a line with means: over all outcomes or by quadrature, else by draws; also in long rows."""
-        # Given numbers, and families without a law that stand outside means where laws are given.
-        fixed = frozenset(family for family in self.domain.families if isinstance(family, Given))
-        if self.laws:
-            fixed |= frozenset().union(*map(_outside_means, self.sides)) - set(self.laws)
-        counts = self.seen(self.by_quadrature, self._drawn(self.domain.points(MEANS // self.thrift), fixed))
+        counts = self.seen(self.by_quadrature, self._drawn(self.domain.points(MEANS // self.thrift)))
         if not counts:
             self.budget = max(self.budget, BUDGET / 2)
-            points = self._drawn(self.domain.points(MEANS // self.thrift), fixed)
+            points = self._drawn(self.domain.points(MEANS // self.thrift))
             counts = self.seen(self.by_draws, itertools.islice(points, DRAWN // self.thrift))
         # A line that holds for a few keys need not hold for many. An integral of an author's may have a peak
         # there that is too narrow for our nodes.
         if self.domain.rows and self.thrift == 1 and not self.domain.has(Integral):
             self.budget = max(self.budget, BUDGET / 10)
-            counts += self.seen(self.by_integrals, self._drawn(self._long_rows(), fixed))
+            counts += self.seen(self.by_integrals, self._drawn(self._long_rows()))
         return _in_words(counts, "law" if self.laws else "point")
 
     def _long_rows(self) -> Iterator[dict[Any, Any]]:
@@ -304,12 +306,12 @@ class _Trial:
             if self.domain.allows(at):
                 yield at
 
-    def _drawn(self, points: Iterable[dict[Any, Any]], fixed: frozenset[Family]) -> Iterator[Point]:
+    def _drawn(self, points: Iterable[dict[Any, Any]]) -> Iterator[Point]:
         """Yield points with laws of all families but those that are fixed."""
         for number, values in enumerate(points, 1):
             laws = self._laws(values, CHOICES[(number - 1) % len(CHOICES)])
             if laws is not None:
-                yield self.point(values, number, laws=laws, fixed=fixed)
+                yield self.point(values, number, laws)
 
     def is_exact(self, point: Point) -> bool:
         """Return whether means are summed over all outcomes of the laws themselves."""
@@ -354,16 +356,13 @@ class _Trial:
         """Try whether both sides are true at the same points, the solutions of equations among them."""
 
         def judge(point: Point) -> str:
-            if self.domain.has(*MEANS_OF):
-                point.laws, point.exact = self._laws(point.values, CHOICES[point.seed % 4]) or {}, False
+            exact = not self.domain.has(*MEANS_OF)
+            if not exact:
+                point.laws = self._laws(point.values, CHOICES[point.seed % len(CHOICES)]) or {}
                 if not self.is_exact(point):
                     raise Undecided("whether an equation holds is not seen within an error")
-            point.budget = self.budget
-            try:
-                with mp.workdps(DIGITS[1]):
-                    first, second = (holds(side, point) for side in self.sides)
-            finally:
-                self.budget = min(self.budget - 1, point.budget)
+            with mp.workdps(DIGITS[1]):
+                (first, second), _ = self._values(point, exact=exact)
             if first != second:
                 true, false = self.sides if first else self.sides[::-1]
                 raise self.counterexample(point, f"{true} holds, and {false} does not")

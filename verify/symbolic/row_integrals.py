@@ -222,8 +222,7 @@ def _recurrence(dimension: float) -> Array:
     density = np.exp(scipy.special.xlogy(dimension - 1, lengths) - lengths**2 / 2 - log_size)
     bordered = np.diag([0.0, *lengths])
     bordered[0, 1:] = bordered[1:, 0] = np.sqrt(weights * density)
-    three: Array = scipy.linalg.hessenberg(bordered)[1:, 1:]
-    return three
+    return np.asarray(scipy.linalg.hessenberg(bordered)[1:, 1:], np.float64)
 
 
 # ---- the trapezoid rule ----------------------------------------------------------------------------------
