@@ -351,15 +351,13 @@ def derived(x: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _derivative(x: Any, variables: Any) -> Any:
-    def apart(part: Any) -> Any:
+    def with_own_indices(total: Any) -> Any:
         # A bound j is another than the j of the entry that it is derived by.
-        if isinstance(part, Sum):
-            own = {limit[0]: Dummy(limit[0].name, integer=True, positive=True) for limit in part.limits}
-            limits = [(own[index], *(end.xreplace(own) for end in ends)) for index, *ends in part.limits]
-            return Sum(apart(part.function.xreplace(own)), *limits)
-        return part.func(*map(apart, part.args)) if has(part, Sum) else part
+        own = {index: Dummy(index.name, integer=True, positive=True) for index, *_ in total.limits}
+        return total.xreplace(own)
 
-    return apart(x).replace(E, _Mean).diff(*variables).replace(_Mean, E)
+    x = x.replace(lambda part: isinstance(part, Sum), with_own_indices)
+    return x.replace(E, _Mean).diff(*variables).replace(_Mean, E)
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -41,10 +42,6 @@ _SHARES /= _SHARES.sum(axis=0)
 
 JOINT = np.array([0.5, 0.3, 0.2])
 """The chances of three outcomes, for families of which no law is assumed."""
-
-_IN_FLOATS = {"loggamma": "gammaln", "ceiling": "ceil"} | {f"bessel{x}": f"{x}v" for x in "kij"}
-_IN_DIGITS = {"polygamma": "psi", "ceiling": "ceil"}
-"""Names of functions in NumPy or SciPy, and in mpmath, where SymPy has another."""
 
 
 class Point(Evaluation):
@@ -125,16 +122,9 @@ class Point(Evaluation):
             raise Undecided("a quotient by what rounding may have left of 0")
         if isinstance(exponent, sympy.Integer):
             return base ** int(exponent)
-        return self._call("sqrt", base) if exponent is sympy.S.Half else base ** self.value(part.args[1])
-
-    def _on_abs(self, part: Part) -> Any:
-        return abs(self.value(part.args[0]))
-
-    def _on_max(self, part: Part) -> Any:
-        return reduce(_larger, map(self.value, part.args))
-
-    def _on_min(self, part: Part) -> Any:
-        return -reduce(_larger, (-self.value(each) for each in part.args))
+        if exponent is sympy.S.Half:
+            return (mp if self.exact else np).sqrt(base)
+        return base ** self.value(part.args[1])
 
     def _on_largest(self, part: Part) -> Any:
         of, key, first, last = outermost(part)
@@ -144,25 +134,20 @@ class Point(Evaluation):
                 values.append(self.value(of))
         return reduce(_larger, values)
 
-    def _on_indicator(self, part: Part) -> Any:
-        return (self.value(part.args[0]) > 0) * self._number(1)
-
-    def _on_kroneckerdelta(self, part: Part) -> Any:
-        return operator.eq(*map(self.value, part.args)) * self._number(1)
-
     def _on_function(self, part: Part) -> Any:
         """Return a function of mpmath's; in floats NumPy's or SciPy's where they have it."""
-        name = part.kind.__name__
+        name, values = part.kind.__name__, map(self.value, part.args)
+        if name in _OWN:
+            return _OWN[name](*values)
         name = (_IN_DIGITS if self.exact else _IN_FLOATS).get(name, name)
-        return self._call(name, *map(self.value, part.args))
-
-    def _call(self, name: str, *arguments: Any) -> Any:
         # SciPy's are loaded where they are needed, which takes a while.
         libraries = (mp,) if self.exact else (np, scipy.special)
         library = next((library for library in libraries if hasattr(library, name)), None)
         if library is None:
             raise Undecided(f"{name} is not evaluated")
-        return getattr(library, name)(*arguments)
+        return getattr(library, name)(*values)
+
+    _on_max = _on_min = _on_function
 
     # Components and means.
 
@@ -298,6 +283,18 @@ class Point(Evaluation):
 
 def _larger(x: Any, y: Any) -> Any:
     return max(x, y) if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf) else np.maximum(x, y)
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "Abs": abs,
+    "Max": lambda *values: reduce(_larger, values),
+    "Min": lambda *values: -reduce(_larger, map(operator.neg, values)),
+    "Indicator": lambda x: (x > 0) * 1.0,
+    "KroneckerDelta": lambda x, y: operator.eq(x, y) * 1.0,
+}
+_IN_FLOATS = {"loggamma": "gammaln", "ceiling": "ceil"} | {f"bessel{x}": f"{x}v" for x in "kij"}
+_IN_DIGITS = {"polygamma": "psi", "ceiling": "ceil"}
+"""Functions that are not those of a library by their name, and names that NumPy, SciPy and mpmath have."""
 
 
 def _seed(seed: int, key: tuple[Any, ...]) -> tuple[int, ...]:

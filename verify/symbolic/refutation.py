@@ -113,10 +113,6 @@ def _tried_as(before: Any, relation: str, after: Any, laws: Any, given: Any, bri
     return _in_words(trial.seen(judge, (trial.point(values, number) for number, values in points)))
 
 
-# The lines of a chain share their conditions.
-_is_never_negative = lru_cache(maxsize=256)(lambda x: Signs().nonnegative(x))
-
-
 class _Trial:
     """The trying of one line: its sides, the laws of its families, and the work that may still be done."""
 
@@ -137,7 +133,7 @@ class _Trial:
             # An expression that is never negative is positive in almost every outcome of a law without atoms.
             whole = all(laws[family].whole for family in families_of(condition) if family in laws)
             is_positive = isinstance(condition, Gt) and condition.lts == 0 and whole
-            if not (is_positive and _is_never_negative(condition.gts)):
+            if not (is_positive and Signs().nonnegative(condition.gts)):
                 indices = sorted(free_indices(condition), key=str)
                 self.of_components.append((condition, bool(_outside_means(condition)), indices))
 
