@@ -162,9 +162,10 @@ def test_what_is_identified_must_be_expected(name: str) -> None:
             probed.assert_is()
 
 
-def test_a_sink_that_only_low_scores_show_is_right_in_corners() -> None:
-    """With -15 beside scores of 0 a sink is lost in rounding; beside a single key of score -9 it is not."""
-    kernel = partial(attention, scale=lambda *_: -0.25, softcap=10.0, sink=[0.5, -15.0])
+@pytest.mark.parametrize("cap", [2.0, 10.0])
+def test_a_sink_that_only_low_scores_show_is_right_in_corners(cap: float) -> None:
+    """With -15 beside scores of 0 a sink is lost in rounding; beside a single key of score -2 it is not."""
+    kernel = partial(attention, scale=lambda *_: -0.25, softcap=cap, sink=[0.5, -15.0], **CAUSAL)
     probed = probe(kernel, d_k=16, heads=2, intended=-0.25)
     assert probed.model.sink == pytest.approx((0.5, -15.0))
     names = ("1 tokens", "2 queries, 1 keys", "scores near +1,000", "scores near -1,000")

@@ -20,7 +20,6 @@ from threadpoolctl import threadpool_limits
 
 from verify.auditing.formula import LEVEL
 from verify.auditing.layers import NEAR, LayerRun
-from verify.auditing.masks import intended_mask as mask_of
 from verify.auditing.record import load
 from verify.auditing.recording import ARRAYS, Array, Call, Intended, Layer, Recording
 from verify.auditing.scales import ROUNDING, diagnose, in_known_digits, scale_expression
@@ -89,8 +88,6 @@ def audit(
         VerifyError: bad input; one line says what, where and how to correct it.
     """
     begun = time.perf_counter()
-    if intended_mask:
-        mask_of(intended_mask)
     meant = None if intended is None else Intended(scale_expression(str(intended)).text, "given")
     arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias, "sink": sink}
     numbers = {"scale": scale, "softcap": softcap}
@@ -147,13 +144,8 @@ def _record(run: LayerRun, taken: set[str]) -> LayerRecord:
     slug = re.sub(r"[^a-z0-9]+", "-", run.layer.name.lower()).strip("-")[:100].strip("-") or "layer"
     slug = "layer-audit" if slug == "audit" else slug  # which keys of the whole audit start with
     slugs = chain([slug], (f"{slug}-{number}" for number in count(2)))
-    layer, sums = run.layer, run.sums
-    intention = Intention(
-        expression=run.expression.text,
-        value=run.intended_scale(run.keys),
-        origin=run.intended.origin,
-        where=_plain(run.intended.where),
-    )
+    layer, sums, intended = run.layer, run.sums, run.intended
+    value, where = run.intended_scale(run.keys), _plain(intended.where)
     declared = {"mask": " or ".join(run.masks), "intended mask": layer.mask}
     return LayerRecord(
         id=next(slug for slug in slugs if slug not in taken),
@@ -171,7 +163,7 @@ def _record(run: LayerRun, taken: set[str]) -> LayerRecord:
         dtype=run.dtype,
         backend=one_line(layer.backend),
         declared={what: one_line(value)[:200] for what, value in declared.items() if value},
-        intention=intention,
+        intention=Intention(expression=intended.expression, value=value, origin=intended.origin, where=where),
         findings=tuple(_findings(run)),
         scores=tuple(_score_summaries(run.per_sequence)),
         notes=tuple(map(_plain, layer.notes)),
@@ -206,14 +198,12 @@ def _findings(run: LayerRun) -> Iterator[Finding]:
             yield finding(kind, worst | {"heads": () if len(heads) == run.heads else tuple(heads)}, number)
     yield finding("overflow", _overflow(run))
     if run.blind:
-        odd = [
-            f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
-            for what, (count, sequence, row) in run.odd_rows.items()
-        ]
         judged = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
-        if odd:
+        if odd := run.odd_rows:
+            hold, such = "{:,} rows that see no key hold {}", "such as row {} of sequence {}"
+            causes = [f"{hold.format(n, what)}, {such.format(row, s)}" for what, (n, s, row) in odd.items()]
             judged = {"judgement": Judgement.REFUTED, "fix": "write zeros where a row sees no key"}
-            judged |= {"cause": "; ".join(odd), "estimate": sum(count for count, *_ in run.odd_rows.values())}
+            judged |= {"cause": "; ".join(causes), "estimate": sum(number for number, *_ in odd.values())}
         yield finding("rows-without-keys", judged)
 
 
@@ -363,6 +353,6 @@ def _score_summaries(per_sequence: Sequence[Any]) -> Iterator[ScoreSummary]:
             continue
         # The interval from the k-th smallest to the k-th largest misses with probability 2·P(Bin(n, ½) < k).
         places = np.arange(count // 2)
-        below = places[2 * special.bdtr(places, count, 0.5) <= 0.05] if count > 1 else places[:0]
+        below = places[2 * special.bdtr(places, count, 0.5) <= 0.05]
         ends = (float(values[below[-1]]), float(values[-1 - below[-1]])) if len(below) else (None, None)
         yield ScoreSummary(name=name, median=float(np.median(values)), low=ends[0], high=ends[1])

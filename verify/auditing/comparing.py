@@ -25,7 +25,6 @@ from verify.auditing.audit import audit
 from verify.auditing.formula import Formula, pooled
 from verify.auditing.record import load
 from verify.auditing.recording import (
-    ARRAYS,
     Call,
     Flags,
     Floats,
@@ -146,7 +145,7 @@ def _matched(a: Recording, b: Recording) -> tuple[list[tuple[Layer, Layer]], lis
 def _misfit(a: Call, b: Call) -> str:
     """Return why two calls cannot be compared, nothing where they can."""
     for name in ("q", "k", "v", "out"):
-        x, y = (getattr(call, ARRAYS[name]) for call in (a, b))
+        x, y = a.arrays.get(name), b.arrays.get(name)
         if x is not None and y is not None:
             heads = sorted((x.shape[1], y.shape[1]))
             is_grouped = name in ("k", "v") and heads[1] % heads[0] == 0
@@ -171,22 +170,20 @@ class _Rows:
     def add(self, a: Floats, b: Floats, use: Flags, call: int) -> None:
         """Add the rows, shape [sequence, head, row, d], for which ``use`` is True."""
         # A row that is finite in one recording alone is lost; in neither, it tells nothing.
-        finite = [(np.abs(array) < _LARGEST).all(axis=-1) for array in (a, b)]
-        good, lost = use & finite[0] & finite[1], use & (finite[0] != finite[1])
+        finite, also = ((np.abs(array) < _LARGEST).all(axis=-1) for array in (a, b))
+        good, lost = use & finite & also, use & (finite != also)
         a, b = (np.where(good[..., None], array, 0.0) for array in (a, b))
         error, of_a, of_b, along = (np.vecdot(*pair) for pair in ((b - a, b - a), (a, a), (b, b), (a, b - a)))
-        squares = along**2, along * of_a, of_a**2
-        added = np.stack([along, of_a, *squares, error, of_a + of_b, good, lost])
-        self.sums = self.sums + added.sum(axis=(1, 3))
+        moments = along, of_a, along**2, along * of_a, of_a**2
+        self.sums = self.sums + np.stack([*moments, error, of_a + of_b, good, lost]).sum(axis=(1, 3))
         size = np.maximum(of_a, of_b)
         # A row that is small beside the others is measured by their usual size: it cancels, and rounds more.
         usual = size.sum() / max(int(good.sum()), 1)
         far = np.sqrt(np.divide(error, np.maximum(size, usual), out=np.zeros_like(error), where=error > 0))
         far[lost] = math.inf
-        place = np.unravel_index(int(np.argmax(far)), far.shape)
-        if far[place] > self.farthest:
-            self.farthest, self.head = float(far[place]), int(place[1])
-            sequence, head, row = map(int, place)
+        sequence, head, row = map(int, np.unravel_index(far.argmax(), far.shape))
+        if far.max() > self.farthest:
+            self.farthest, self.head = float(far.max()), head
             self.example = f"call {call}, sequence {sequence}, head {head}, row {row}"
 
     def relative(self, axis: Any = None) -> Any:
@@ -233,7 +230,7 @@ class _Differences:
 
     def _add(self, name: str, a: Call, b: Call, used: Flags) -> None:
         """Add the rows of an array in both calls; ``used`` has those that are no padding, [sequence, row]."""
-        arrays = [to_numpy(array) for x in (a, b) if (array := getattr(x, ARRAYS[name])) is not None]
+        arrays = [to_numpy(call.arrays[name]) for call in (a, b) if name in call.arrays]
         if len(arrays) == 1 or (name == "x" and len({array.shape for array in arrays}) == 2):
             why = "in one recording only" if len(arrays) == 1 else "of two shapes"
             self.problems[f"{name} is {why}"] = None

@@ -417,11 +417,8 @@ class HeadSums:
     def __init__(self, heads: int) -> None:
         self.rows, self.compared, self.bad = np.zeros((3, heads), dtype=int)
         self.worst, self.place, self.unit = np.zeros(heads), np.zeros((heads, 2), dtype=int), 0.0
-        self._moments, self._limits, self._alike = (
-            np.zeros((5, heads, 3)),
-            np.zeros((3, heads)),
-            np.ones(heads),
-        )
+        self._moments, self._limits = np.zeros((5, heads, 3)), np.zeros((3, heads))
+        self._alike = np.ones(heads)
 
     @_ANY_SIZE
     def add(self, rows: Rows, places: Any, unit: float, *, find_alike: bool = False) -> None:
@@ -470,9 +467,8 @@ class HeadSums:
         least = 2 * self.unit + SURE * of_factor
         is_factor = (np.abs(factor) > least) & (np.abs(factor_beside) > least)
         is_weight = hidden > np.maximum(SURE * of_hidden, _SINGLE)
-        return Shared(
-            step, half, error, beside, np.where(is_factor, factor, 0), np.where(is_weight, hidden, 0)
-        )
+        factor, hidden = np.where(is_factor, factor, 0), np.where(is_weight, hidden, 0)
+        return Shared(step, half, error, beside, factor, hidden)
 
     @property
     def is_off(self) -> Any:

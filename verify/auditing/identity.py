@@ -419,14 +419,25 @@ def _with_sinks(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
 
     Row i has scores s of -10i, beside which low sinks show, too: a sink b leaves m keys m·eˢ/(m·eˢ + eᵇ).
     """
-    levels = -10.0 * np.arange(_SQUARE)
-    query, key, _ = (np.zeros_like(array) for array in sizes.arrays(_SQUARE, _SQUARE))
-    query[..., 0], key[..., 0] = levels / model.scale, 1
-    weights = kernel.weights(query, key)[0]
-    totals, room = weights.sum(axis=-1), 32 * max(unit_roundoff(weights), UNITS["float32"])
-    scores = levels if model.softcap is None else model.softcap * np.tanh(levels / model.softcap)
+    scores = levels = -10.0 * np.arange(_SQUARE)
+    if model.softcap is not None:
+        levels = levels + 5.0 * _SQUARE  # a high sink shows beside the highest scores
+        scores = model.softcap * np.tanh(levels / model.softcap)
+    # No score is low under a soft-cap. Then a single key, of a sequence for each level, shows what all rows
+    # of a corner may; functions that do not take one are given as many as without a soft-cap.
+    for tokens in (_SQUARE,) if model.softcap is None else (1, _SQUARE):
+        query, key, _ = (np.zeros_like(array) for array in sizes.arrays(tokens, tokens, _SQUARE // tokens))
+        query[..., 0], key[..., 0] = levels.reshape(-1, 1, tokens) / model.scale, 1
+        try:
+            weights = kernel.weights(query, key)
+            break
+        except RefusedError:
+            if tokens > 1:
+                raise
+    totals = weights.sum(axis=-1).swapaxes(0, 1).reshape(sizes.heads, _SQUARE)
+    room = (32 if tokens > 1 else 4) * max(unit_roundoff(weights), UNITS["float32"])
     with np.errstate(all="ignore"):
-        beside = np.log(1 / totals - 1) + np.log(model.visible(_SQUARE, _SQUARE).sum(axis=-1)) + scores
+        beside = np.log(1 / totals - 1) + np.log(model.visible(tokens, tokens).sum(axis=-1)) + scores
     sinks = []
     for total, sink in zip(totals, beside, strict=True):
         # A sink only takes; what adds as well, in other rows, is for an audit to name.

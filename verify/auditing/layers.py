@@ -17,7 +17,6 @@ from verify.auditing.causes import Cause, mistakes
 from verify.auditing.formula import FACTOR, SCALE, SURE, Formula, HeadSums, Rows, compare, pool
 from verify.auditing.masks import WrongMask, described, intended_mask, wrong_mask
 from verify.auditing.recording import (
-    ARRAYS,
     LARGEST,
     Call,
     Intended,
@@ -199,11 +198,11 @@ class LayerRun:
                 step = np.clip(step, np.where(fits, -0.1, -0.7), np.where(fits, 0.1, 2.0))
                 ratio = ratio * (1 + step)
                 fitted = np.where(np.isnan(fitted) & fits, ratio, fitted)
-                if np.isfinite(fitted[off]).all():
-                    yield Cause("", ratio=fitted)
-                    return
-                if (np.abs(step[off]) < 1e-12).all():
+                is_done = np.isfinite(fitted[off]).all()
+                if is_done or (np.abs(step[off]) < 1e-12).all():
                     break
+            if is_done:
+                break
         if np.isfinite(fitted[off]).any():
             yield Cause("", ratio=np.where(np.isfinite(fitted), fitted, 1.0))
 
@@ -275,14 +274,8 @@ class LayerRun:
 
     def _note_sizes(self, formula: Formula, rows: Rows) -> None:
         """Note how near products come to overflow, and how many numbers are not finite."""
-        arrays = dict(
-            zip(
-                ("queries", "keys", "values", "outputs"),
-                (formula.query, formula.key, formula.value, formula.output),
-                strict=True,
-            )
-        )
-        sizes = dict[str, float]()
+        call, sizes = formula.call, dict[str, float]()
+        arrays = {"queries": call.query, "keys": call.key, "values": call.value, "outputs": call.output}
         for plural, array in arrays.items():
             if array is None:
                 continue
@@ -296,10 +289,9 @@ class LayerRun:
         bound = self.d_k * sizes["queries"] * sizes["keys"] / self.limit
         if not bound <= NEAR:
             # Only near the limit all pairs are computed: the largest product of finite numbers.
-            bare = [
-                replace(formula, softcap=None, bias=None, hidden=None, scale=sign) for sign in (1.0, -1.0)
-            ]
-            bound = max(float(compare(products).highest.max()) for products in bare) / self.limit
+            bare = replace(formula, softcap=None, bias=None, hidden=None)
+            ends = (float(compare(replace(bare, scale=sign)).highest.max()) for sign in (1.0, -1.0))
+            bound = max(ends) / self.limit
         self.bound = max(self.bound, bound)
 
 
@@ -314,7 +306,7 @@ def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
         if size >= _BATCH:
             yield from map(_joined, waiting.values())
             waiting, size = {}, 0
-        arrays = {name: array for name in ARRAYS.values() if (array := getattr(call, name)) is not None}
+        arrays = call.arrays
         shapes = tuple((name, array.shape[1:], array.ndim, array.dtype) for name, array in arrays.items())
         sink = None if call.sink is None else call.sink.tobytes()
         key = shapes, call.causal, call.scale, call.softcap, call.dtype, sink

@@ -119,12 +119,9 @@ def wrong_mask(formula: Formula, meant: Meant | None, places: Any) -> WrongMask 
         rows += int(off.any(axis=1).sum())
         if off.any() and not text:
             row, key = np.argwhere(off)[0].tolist()
-            does = (
-                "does not see key {}, although it should"
-                if wanted[row, key]
-                else "sees key {}, which it should not"
-            )
-            text = f"row {row} of sequence {places[sequence]} {does.format(key)}"
+            verbs = ("sees", "which it should not"), ("does not see", "although it should")
+            does, which = verbs[int(wanted[row, key])]
+            text = f"row {row} of sequence {places[sequence]} {does} key {key}, {which}"
     return WrongMask(text + (f"; {rows:,} rows are so" if rows > 1 else ""), rows) if text else None
 
 

@@ -350,11 +350,9 @@ class FolderWriter:
         written = self._files.setdefault(name, [])
         number = list(self._files).index(name)
         file = f"{number:04d}-{len(written):04d}.safetensors"
-        content = {}
-        for key, name_of_field in ARRAYS.items():
-            if (array := getattr(call, name_of_field)) is not None:
-                # A module may be given another dtype than attention computes in.
-                content[key] = as_stored(array, "" if key == "x" else call.dtype)
+        # A module may be given another dtype than attention computes in.
+        arrays = call.arrays.items()
+        content = {key: as_stored(array, "" if key == "x" else call.dtype) for key, array in arrays}
         numbers = {"scale": call.scale, "causal": call.causal or None, "softcap": call.softcap}
         content |= {key: as_stored(np.float64(x)) for key, x in numbers.items() if x is not None}
         write_together({self.folder / file: save(content)}, durably=False)

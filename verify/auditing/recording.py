@@ -90,6 +90,11 @@ class Call:
     input: Array | None = None
     dtype: str = ""
 
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that there are, by their keys in a file."""
+        return {key: array for key, name in ARRAYS.items() if (array := getattr(self, name)) is not None}
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -178,8 +183,7 @@ def to_numpy(array: Array) -> Any:
 
 def in_memory(call: Call) -> Call:
     """Return a call with NumPy's arrays, wherever they were; ``dtype`` says what was computed in."""
-    given = {name: getattr(call, name) for name in ARRAYS.values()}
-    stored: dict[str, Any] = {name: as_stored(a) for name, a in given.items() if a is not None}
+    stored: dict[str, Any] = {ARRAYS[key]: as_stored(array) for key, array in call.arrays.items()}
     return replace(call, dtype=dtype_of(call), **stored)
 
 
@@ -195,10 +199,10 @@ def check_call(call: Call, place: str) -> None:
 
 def _problems(call: Call) -> Iterator[str]:
     """Yield in a line each what does not fit; each may take for granted what comes before it."""
-    given = {name: array for name, field in ARRAYS.items() if (array := getattr(call, field)) is not None}
-    shapes, sizes = {name: tuple(map(int, array.shape)) for name, array in given.items()}, dict[str, int]()
-    for name, shape in shapes.items():
-        dtype, wanted = dtype_name(given[name].dtype), f"one of {', '.join(DIGITS)}"
+    shapes, sizes = dict[str, tuple[int, ...]](), dict[str, int]()
+    for name, array in call.arrays.items():
+        shape = shapes[name] = tuple(map(int, array.shape))
+        dtype, wanted = dtype_name(array.dtype), f"one of {', '.join(DIGITS)}"
         if name == "mask":
             wanted = "booleans, True where a key may be seen; what is added to scores is bias"
         if dtype not in (("bool",) if name == "mask" else DIGITS):

@@ -202,19 +202,19 @@ class Recorder:
 
     def _keep(self, layer: _RecordedLayer, call: Call, left: int) -> bool:
         """Copy the first ``left`` sequences of a call, so that nothing changes them later, if they fit in."""
-        sequences, arrays = len(call.query), dict[str, Any]()
-        for name in ARRAYS.values():
-            if (array := getattr(call, name)) is not None:
-                # Masks and biases may be shared by all sequences, and sinks always are.
-                is_own = array.shape[:1] == (sequences,) and (array.dim() == 4 or name == "input")
-                arrays[name] = array[:left] if is_own else array
+        sequences, arrays = len(call.query), call.arrays
+        for key, array in arrays.items():
+            # Masks and biases may be shared by all sequences, and sinks always are.
+            if array.shape[:1] == (sequences,) and (array.dim() == 4 or key == "x"):
+                arrays[key] = array[:left]
         size = sum(array.numel() * array.element_size() for array in arrays.values())
         self._is_full = size > self._left
         layer.later |= sequences > left
         if self._is_full:
             return False
         # Caches are written to in place, and views change with what they are of.
-        call = replace(call, **{name: array.detach().clone().contiguous() for name, array in arrays.items()})
+        copies = {ARRAYS[key]: array.detach().clone().contiguous() for key, array in arrays.items()}
+        call = replace(call, **copies)
         if self.write is None:
             layer.calls.append(call)
         else:

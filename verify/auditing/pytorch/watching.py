@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch.nn import functional
@@ -189,9 +190,8 @@ def _replace_everywhere(*, back: bool = False) -> None:
                 setattr(module, name, new[id(content[name])])
 
 
-def _replaced_lookup(kind: Any, name: str) -> Callable[[], None]:
-    """Let a method of transformers' interface give functions that record; return what undoes that."""
-    original, is_own = getattr(kind, name), name in vars(kind)
+def _recorded_lookup(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of transformers' interface, ``original``, that gives functions which record."""
 
     @functools.wraps(original)
     def get(interface: Any, backend: str, *args: Any, **kwargs: Any) -> Any:
@@ -200,8 +200,7 @@ def _replaced_lookup(kind: Any, name: str) -> Callable[[], None]:
             return attention
         return functools.partial(_attend, attention, str(backend))
 
-    setattr(kind, name, get)
-    return lambda: setattr(kind, name, original) if is_own else delattr(kind, name)
+    return get
 
 
 @contextmanager
@@ -230,7 +229,7 @@ def watching(recorder: Recorder) -> Iterator[None]:
                 attached.append(kind)
                 for name in ("__getitem__", "get_interface"):
                     if hasattr(kind, name):
-                        stack.callback(_replaced_lookup(kind, name))
+                        stack.enter_context(patch.object(kind, name, _recorded_lookup(getattr(kind, name))))
 
         def note(module: Any, _args: Any) -> None:
             if not torch.compiler.is_compiling():
