@@ -82,20 +82,15 @@ class Formula:
     @classmethod
     def of(cls, call: Call, scale: Any = 1.0) -> Formula:
         """Return the formula that a call declares, whose arrays are NumPy's, at a scale."""
-
-        def with_four_axes(array: Any) -> Any:
-            return array.reshape((1,) * (4 - array.ndim) + array.shape)
-
         queries, keys = call.query.shape[2], call.key.shape[2]
         hiding, bias = list[Any](), None
         if call.bias is not None:
             # A number that no score outweighs hides a key, whether it is called mask or bias.
-            bias = with_four_axes(call.bias)
-            bias = bias.astype(np.promote_types(bias.dtype, np.float32), copy=False)
+            bias = np.array(call.bias, np.promote_types(call.bias.dtype, np.float32), ndmin=4, copy=None)
             hiding.append(bias <= _HIDING)
             bias = np.where(hiding[0], 0, bias)
         if call.mask is not None:
-            hiding.append(~with_four_axes(call.mask))
+            hiding.append(~np.array(call.mask, ndmin=4, copy=None))
         if call.causal:
             hiding.append((np.arange(keys) > np.arange(queries)[:, None])[None, None])
         hidden: Any = reduce(operator.or_, hiding) if hiding else None

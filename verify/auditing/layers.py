@@ -323,7 +323,7 @@ def _joined(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
     for name in ("query", "key", "value", "output", "mask", "bias"):
         if (array := getattr(first, name)) is not None:
             # Masks and biases may lack axes, and be shared by all sequences of a call.
-            shape = ((1,) * (4 - array.ndim) + array.shape)[1:]
+            shape = np.array(array, ndmin=4, copy=None).shape[1:]
             parts = [np.broadcast_to(getattr(call, name), (len(call.query), *shape)) for _, call in pairs]
             joined[name] = np.concatenate(parts)
     return np.concatenate([places for places, _ in pairs]), replace(first, input=None, **joined)

@@ -67,13 +67,12 @@ def audit(recording: Path, out: Path, against: Path | None, junit: Path | None, 
         tell(compared)
         say(out / COMPARISON)
         return compared.exit_status
-    check_writable(out / AUDIT.evidence, out / AUDIT.page, *([junit] if junit else ()))
+    check_writable(out / AUDIT.evidence, out / AUDIT.page, *filter(None, [junit]))
     record = audit_recording(recording, **options)
-    if junit is not None:
-        write_whole(junit, to_junit(record))
     write_whole(out / AUDIT.evidence, record.to_json().encode())
     tell(record)
     if junit is not None:
+        write_whole(junit, to_junit(record))
         say(junit)
     rendered(record, out)
     return record.exit_status
