@@ -92,7 +92,7 @@ class Formula:
         if call.mask is not None:
             hiding.append(~np.array(call.mask, ndmin=4, copy=None))
         if call.causal:
-            hiding.append((np.arange(keys) > np.arange(queries)[:, None])[None, None])
+            hiding.append(~np.tri(queries, keys, dtype=bool)[None, None])
         hidden: Any = reduce(operator.or_, hiding) if hiding else None
         return cls(
             *(call, call.query, call.key, call.value, call.output, scale),

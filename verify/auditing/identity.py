@@ -133,24 +133,17 @@ class Kernel:
         Values are one-hot, as many keys at a time as values have components.
         """
         width, keys = key.shape[3], key.shape[2]
-        parts = []
-        for start in range(0, keys, width):
-            count = min(width, keys - start)
-            value = np.zeros(key.shape)
-            value[:, :, np.arange(start, start + count), np.arange(count)] = 1
-            parts.append(self(query, key, value)[..., :count])
-        return np.concatenate(parts, axis=-1)
+        one_hot = (np.eye(keys, width, -start) for start in range(0, keys, width))
+        parts = [self(query, key, np.broadcast_to(value, key.shape)) for value in one_hot]
+        return np.concatenate(parts, axis=-1)[..., :keys]
 
     def changed(self, query: Floats, key: Floats, value: Floats) -> list[str]:
         """Return which of its arrays the function writes to."""
         given, intact = ([self._given(array) for array in (query, key, value)] for _ in range(2))
         with _refusing():
             self.function(*given)
-        return [
-            name
-            for name, array, before in zip(("queries", "keys", "values"), given, intact, strict=True)
-            if not np.array_equal(to_numpy(array), to_numpy(before), equal_nan=True)
-        ]
+        pairs = zip(("queries", "keys", "values"), map(to_numpy, given), map(to_numpy, intact), strict=True)
+        return [name for name, now, before in pairs if not np.array_equal(now, before, equal_nan=True)]
 
     def gradients(self, query: Floats, key: Floats, value: Floats, upstream: Floats) -> list[Floats | None]:
         """Return dQ, dK and dV of the sum of the output times ``upstream``, None where there is none."""
@@ -263,14 +256,13 @@ class Model:
         Raises:
             RefusedError: it is not known for these sizes.
         """
-        ahead = np.arange(keys) - np.arange(queries)[:, None]
         if self.shift is None:
-            return np.ones(ahead.shape, bool)
+            return np.ones((queries, keys), dtype=bool)
         if queries != keys and self.alignment is None:
             raise RefusedError("how its mask lies there is not known")
-        ahead -= keys - queries if self.alignment == "bottom-right" else 0
-        seen: Flags = ahead <= self.shift
-        return seen if self.window is None else seen & (ahead > self.shift - self.window)
+        last = self.shift + (keys - queries if self.alignment == "bottom-right" else 0)
+        seen: Flags = np.tri(queries, keys, last, dtype=bool)
+        return seen if self.window is None else seen & ~np.tri(queries, keys, last - self.window, dtype=bool)
 
     def call(self, kernel: Kernel, query: Floats, key: Floats, value: Floats) -> Call:
         """Return the call that this model makes of arrays, with the output of a function.
@@ -397,19 +389,20 @@ def _with_scores(kernel: Kernel, sizes: Sizes, model: Model) -> Model:
         fits.append((float(np.linalg.norm((score - slope * products)[small])), groups, slope, products))
     _, groups, slope, products = min(fits, key=lambda fit: fit[0])
 
-    # The soft-cap c of c·tanh(s/c) bends large scores; it is found by its inverse, and 0 stands for none.
-    def misfit(numbers: Any, /) -> Any:
-        scale, inverse = (*numbers, 0.0)[:2]
-        bent = np.tanh(inverse * scale * products) / inverse if inverse else scale * products
-        return (bent - score)[seen]
+    # The soft-cap c of c·tanh(s/c) bends large scores; it is found by its inverse.
+    products, score = products[seen], score[seen]
+
+    def misfit(numbers: Any) -> Any:
+        scale, inverse = numbers
+        return np.tanh(inverse * scale * products) / inverse - score
 
     scale = slope or sizes.width**-0.5
     starts = ([scale, inverse] for inverse in np.geomspace(1 / 400, 4, 40))
     start = min(starts, key=lambda numbers: float(np.linalg.norm(misfit(numbers))))
-    straight = least_squares(misfit, [scale], x_scale=abs(scale))
     capped = least_squares(misfit, start, x_scale=np.abs(start))
-    # Rounding of a function without a soft-cap is explained by none.
-    if capped.cost < 0.25 * straight.cost and capped.x[1] > 0:
+    # Rounding of a function without a soft-cap is explained by none: by a straight line as well as by a bend.
+    straight = score - products * (products @ score) / (products @ products)
+    if 2 * capped.cost < 0.25 * straight @ straight and capped.x[1] > 0:
         return replace(model, groups=groups, scale=float(capped.x[0]), softcap=float(1 / capped.x[1]))
     return replace(model, groups=groups, scale=scale)
 

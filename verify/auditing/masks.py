@@ -23,15 +23,15 @@ class Meant(NamedTuple):
 
     def visible(self, queries: int, keys: int) -> Flags:
         """Return which keys queries should see, [query, key]."""
-        query = np.arange(queries)[:, None] + keys - queries
-        key = np.arange(keys)
-        seen: Flags = key <= query
+        last = keys - queries  # the key of query 0
+        seen: Flags = np.tri(queries, keys, last, dtype=bool)
         if self.kind == "none":
-            return np.ones((queries, keys), dtype=bool)
+            return np.ones_like(seen)
         if self.kind == "window":
-            seen = seen & (key > query - self.number)
+            seen &= ~np.tri(queries, keys, last - self.number, dtype=bool)
         elif self.kind == "chunk":
-            seen = seen & (key // self.number == query // self.number)
+            chunks = np.arange(min(last, 0), keys) // self.number
+            seen &= chunks[-keys:] == chunks[-queries:, None]
         return seen
 
 

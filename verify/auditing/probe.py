@@ -5,13 +5,13 @@ rectangles, strides, types and scores, and compared row by row within what round
 """
 
 import contextlib
-import functools
 import importlib
 import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -380,7 +380,7 @@ def parametrize_probes(
     sizes = _sizes(d_k, options.get("heads", 4), options.get("key_heads"))
     named = cases(sizes, gradient=gradient)
 
-    @functools.cache
+    @cache
     def probed() -> Probe:
         """Probe the function when the first test runs, not while tests are collected."""
         return probe(attention, d_k, corners=False, **options)
@@ -394,14 +394,13 @@ def parametrize_probes(
             pytest.skip(text)
         assert outcome == "right", f"{probed().kernel.name}: {name}: {text}"  # noqa: S101 - a test
 
-    checks = {name: functools.partial(check, name) for name in ("attention", *named)}
-    marks: dict[str, Any] = dict.fromkeys(checks, ())
-    for name, reason in expected_failures.items():
+    checks = "attention", *named
+    for name in expected_failures:
         if name not in checks:
             raise SettingsError(unknown("check", name, checks, "they are the names of tests"))
-        marks[name] = pytest.mark.xfail(reason=reason, strict=True)
-    parameters = [pytest.param(run, id=name, marks=marks[name]) for name, run in checks.items()]
-    return pytest.mark.parametrize("check", parameters)
+    fails = {name: pytest.mark.xfail(reason=why, strict=True) for name, why in expected_failures.items()}
+    runs = [pytest.param(partial(check, name), id=name, marks=fails.get(name, ())) for name in checks]
+    return pytest.mark.parametrize("check", runs)
 
 
 def _sizes(d_k: int, heads: int, key_heads: int | None) -> Sizes:

@@ -263,17 +263,15 @@ def _call(place: str, content: Mapping[str, np.ndarray]) -> Call:
     problems += [f"has a key {odd[0]!r}; the keys are {', '.join(_KEYS)}"] if odd else []
     if problems:
         raise RecordingError(f"{place}: {'; '.join(problems)}")
-    numbers: dict[str, Any] = {}
-    for key in _NUMBERS:
-        given = content.get(key)
-        if given is not None and (given.size != 1 or given.dtype.kind not in "bifu"):
+    fields: dict[str, Any] = {field: content[key] for key, field in ARRAYS.items() if key in content}
+    for key in [key for key in _NUMBERS if key in content]:
+        given = content[key]
+        if given.size != 1 or given.dtype.kind not in "bifu":
             raise RecordingError(f"{place}: {key} is an array of {given.dtype}; give one number")
-        numbers[key] = None if given is None else float(given.item())
-        if given is not None and not math.isfinite(numbers[key]):
-            raise RecordingError(f"{place}: {key} is {numbers[key]}; give a finite number, or none")
-    arrays: dict[str, Any] = {field: content[key] for key, field in ARRAYS.items() if key in content}
-    numbers["causal"] = bool(numbers["causal"])
-    call = Call(**arrays, **numbers)
+        number = fields[key] = float(given.item())
+        if not math.isfinite(number):
+            raise RecordingError(f"{place}: {key} is {number}; give a finite number, or none")
+    call = Call(**fields | {"causal": bool(fields.get("causal"))})
     check_call(call, place)
     return call
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.attention.flex_attention import create_mask
 
 from verify.auditing.masks import configured_mask
 from verify.auditing.recording import Call, Intended, Layer
@@ -102,14 +103,7 @@ def attention_call(output: Any, *args: Any, added: Any = None, **named: Any) -> 
 def _block_mask_seen(block_mask: Any, query: Any, key: Any) -> Any:
     """Return which keys a block mask of flex attention shows, None where it is no such mask."""
     rule = getattr(block_mask, "mask_mod", None)
-    if rule is None:
-        return None
-    sizes = (*query.shape[:3], key.shape[2])
-    places = [torch.arange(size, device=query.device, dtype=torch.int) for size in sizes]
-    # The rule is of single places, [sequence, head, query, key]: it is taken over one axis after the other.
-    for axis in (3, 2, 1, 0):
-        rule = torch.vmap(rule, in_dims=tuple(0 if axis == place else None for place in range(4)))
-    return rule(*places)
+    return None if rule is None else create_mask(rule, *query.shape[:3], key.shape[2], device=query.device)
 
 
 def flex_call(
