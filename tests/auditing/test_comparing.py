@@ -32,16 +32,16 @@ def call(seed: int = 0, noise: float = 0.0, **more: Any) -> Any:
 
 def recording(*calls: Call, name: str = "layer.{}", **more: Any) -> Recording:
     """Return a recording with one call a layer."""
-    return Recording("program", [Layer(name.format(at), [one]) for at, one in enumerate(calls)], **more)
+    return Recording("program", [Layer(name.format(at), [sound]) for at, sound in enumerate(calls)], **more)
 
 
 def changed(**change: Callable[[Any], Any]) -> tuple[Recording, Recording]:
     """Return three layers that differ by rounding, and of which the second one is changed in B."""
-    one = [call(seed) for seed in range(3)]
+    calls = [call(seed) for seed in range(3)]
     other = [call(seed, noise=3e-7 * seed) for seed in range(3)]
     arrays = {name: make(getattr(other[1], name)) for name, make in change.items()}
     other[1] = replace(other[1], **arrays)
-    return recording(*one), recording(*other)
+    return recording(*calls), recording(*other)
 
 
 def compared(a: Recording, b: Recording) -> ComparisonRecord:
@@ -76,17 +76,17 @@ def test_rounding_that_grows_is_no_difference() -> None:
     [
         ("q", "query", lambda array: 1.02 * array),
         ("k", "key", lambda array: array[..., ::-1]),
-        ("v", "value", lambda array: row(array, lambda one: -one)),
-        ("q", "query", lambda array: row(array, lambda one: math.nan * one)),
-        ("k", "key", lambda array: row(array, lambda one: 1e200 + 0 * one.astype(float)).astype(array.dtype)),
+        ("v", "value", lambda array: row(array, lambda x: -x)),
+        ("q", "query", lambda array: row(array, lambda x: math.nan * x)),
+        ("k", "key", lambda array: row(array, lambda x: 1e200 + 0 * x.astype(float)).astype(array.dtype)),
         ("mask", "causal", lambda _: False),
         ("mask", "mask", lambda _: np.arange(TOKENS) > 0),
         ("bias", "bias", lambda _: np.linspace(-1, 0, TOKENS, dtype=np.float32)),
-        ("scale", "scale", lambda one: one * (1 + 1e-5)),
+        ("scale", "scale", lambda x: x * (1 + 1e-5)),
         ("softcap", "softcap", lambda _: 50.0),
         ("sink", "sink", lambda _: np.zeros(HEADS, dtype=np.float32)),
         ("out", "output", lambda array: 1.001 * array),
-        ("out", "output", lambda array: row(array, lambda one: math.inf + one)),
+        ("out", "output", lambda array: row(array, lambda x: math.inf + x)),
     ],
 )
 def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[Any], Any]) -> None:
@@ -105,12 +105,12 @@ def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[An
 
 def test_a_single_row_and_a_factor_of_a_head_are_shown() -> None:
     """The row with its place, counted from 0; a factor far below what a tolerance of all heads would see."""
-    record = compared(*changed(output=lambda array: row(array, lambda one: 0 * one)))
+    record = compared(*changed(output=lambda array: row(array, lambda x: 0 * x)))
     (part,) = record.differing[0].of(Agreement.DIFFERS)
     text = "not the attention of its own q, k and v in B: 1 of 72 rows are off"
     assert (part.heads, part.what.startswith(text)) == ((1,), True)
     assert "the worst is row 5 of sequence 2" in part.what
-    record = compared(*changed(query=lambda array: row(array, lambda one: -one)))
+    record = compared(*changed(query=lambda array: row(array, lambda x: -x)))
     part = record.differing[0].of(Agreement.DIFFERS)[0]
     assert (part.heads, part.example) == ((1,), "call 0, sequence 2, head 1, row 5")
     factors = np.array([1, 1 + 2e-5], dtype=np.float32).reshape(1, 2, 1, 1)
@@ -151,10 +151,10 @@ def test_no_growth_makes_a_large_difference_rounding() -> None:
 
 def test_grouped_heads_stand_for_their_repetitions() -> None:
     """Keys of one head in A and the same twice in B are the same keys."""
-    one = call()
-    few = {name: getattr(one, name)[:, :1] for name in ("key", "value")}
-    output = attention(one.query, *few.values(), scale=D**-0.5, causal=True).astype(np.float32)
-    a = replace(one, **few, output=output)
+    sound = call()
+    few = {name: getattr(sound, name)[:, :1] for name in ("key", "value")}
+    output = attention(sound.query, *few.values(), scale=D**-0.5, causal=True).astype(np.float32)
+    a = replace(sound, **few, output=output)
     b = replace(a, **{name: np.repeat(array, 2, axis=1) for name, array in few.items()})
     assert compared(recording(a), recording(b)).exit_status == 0
 
@@ -162,15 +162,15 @@ def test_grouped_heads_stand_for_their_repetitions() -> None:
 def test_masks_are_compared_by_what_rows_see() -> None:
     """Whichever way they are given; rows of padding are left out where they are so in both."""
     shown = np.tril(np.ones((TOKENS, TOKENS), dtype=bool))
-    one = call()
+    sound = call()
     for more in ({"mask": shown}, {"bias": np.where(shown, 0, -np.inf).astype(np.float32)}):
-        other = replace(one, causal=False, **more)
-        assert compared(recording(one), recording(other)).exit_status == 0
-    weak = replace(one, causal=False, bias=np.where(shown, 0, -10).astype(np.float32))
-    assert "mask" in differing(compared(recording(one), recording(weak)))["layer.0"]
+        other = replace(sound, causal=False, **more)
+        assert compared(recording(sound), recording(other)).exit_status == 0
+    weak = replace(sound, causal=False, bias=np.where(shown, 0, -10).astype(np.float32))
+    assert "mask" in differing(compared(recording(sound), recording(weak)))["layer.0"]
     padded = shown & (np.arange(TOKENS) < 20)
-    a = replace(one, causal=False, mask=padded)
-    q = one.query.copy()
+    a = replace(sound, causal=False, mask=padded)
+    q = sound.query.copy()
     q[:, :, 20:] = 7.0
     b = replace(a, query=q)
     record = compared(recording(a), recording(b))
@@ -182,36 +182,36 @@ def test_masks_are_compared_by_what_rows_see() -> None:
     ("other", "said"),
     [
         (recording, "layer.1 is in A only"),
-        (lambda one: recording(one, one, one), "layer.2 is in B only"),
+        (lambda x: recording(x, x, x), "layer.2 is in B only"),
         (
-            lambda one: recording(one, correct(sequences=3, heads=HEADS, d=D, queries=12, causal=True)),
+            lambda x: recording(x, correct(sequences=3, heads=HEADS, d=D, queries=12, causal=True)),
             "layer.1: call 0 q has shape [3, 2, 24, 8] in A and",
         ),
         (
-            lambda one: recording(one, replace(one, dtype="bfloat16")),
+            lambda x: recording(x, replace(x, dtype="bfloat16")),
             "layer.1: call 0 is computed in float32 in A and in bfloat16 in B",
         ),
         (
-            lambda one: Recording("b", [Layer("layer.0", [one]), Layer("layer.1", [one, one])]),
+            lambda x: Recording("b", [Layer("layer.0", [x]), Layer("layer.1", [x, x])]),
             "layer.1: has 1 calls in A and 2 in B",
         ),
-        (lambda one: recording(one, one, left_out=["flash"]), "in B: flash"),
-        (lambda one: recording(one, replace(one, input=one.query)), "layer.1: x is in one"),
-        (lambda one: recording(one, replace(one, output=None)), "not all outputs were recorded"),
-        (lambda one: recording(one, one, one, name="block.{}"), "no layer of A, such as layer.0, is in B"),
+        (lambda x: recording(x, x, left_out=["flash"]), "in B: flash"),
+        (lambda x: recording(x, replace(x, input=x.query)), "layer.1: x is in one"),
+        (lambda x: recording(x, replace(x, output=None)), "not all outputs were recorded"),
+        (lambda x: recording(x, x, x, name="block.{}"), "no layer of A, such as layer.0, is in B"),
     ],
 )
 def test_what_cannot_be_compared_is_said(other: Callable[[Call], Recording], said: str) -> None:
     """In a line; the status is 3, as nothing differs that was seen."""
-    one = call()
-    record = compared(recording(one, one), other(one))
+    sound = call()
+    record = compared(recording(sound, sound), other(sound))
     assert said in str(record)
     assert record.exit_status == 3
 
 
 def test_layers_of_other_names_are_matched_in_their_order() -> None:
     """Where there are as many, and none of one name: two libraries call them differently."""
-    a, b = changed(scale=lambda one: 2 * one)
+    a, b = changed(scale=lambda x: 2 * x)
     renamed = [replace(layer, name=f"h.{at}") for at, layer in enumerate(b.layers)]
     record = compared(a, Recording("other", renamed))
     assert set(differing(record)) == {"layer.1"}
@@ -221,10 +221,10 @@ def test_layers_of_other_names_are_matched_in_their_order() -> None:
 
 def test_neither_output_by_its_formula_is_not_known() -> None:
     """Unless they agree: an attention of another kind on both sides is no difference."""
-    one = call()
-    strange = replace(one, output=one.output * 2)
+    sound = call()
+    strange = replace(sound, output=sound.output * 2)
     assert compared(recording(strange), recording(strange)).exit_status == 0
-    other = replace(one, output=one.output * 3)
+    other = replace(sound, output=sound.output * 3)
     record = compared(recording(strange), recording(other))
     assert record.exit_status == 3
     assert "neither output is that of its own formula" in str(record)
@@ -233,22 +233,22 @@ def test_neither_output_by_its_formula_is_not_known() -> None:
 def test_what_differs_alike_in_several_layers_is_one_line() -> None:
     """A model with another scale has it in all layers."""
     calls = [call(seed) for seed in range(3)]
-    others = [replace(one, scale=2 * one.scale, output=None) for one in calls]
+    others = [replace(sound, scale=2 * sound.scale, output=None) for sound in calls]
     line, *_ = str(compared(recording(*calls), recording(*others))).splitlines()
     assert line == "✗ layer.0–2: scale differs: 0.353553 in A, 0.707107 in B"
 
 
 def test_bad_input_is_refused_in_a_line() -> None:
     """No layer, arrays that do not fit, two layers of one name."""
-    one = recording(call())
+    right = recording(call())
     with pytest.raises(RecordingError, match="A, program: no attention call"):
-        verify.compare_recordings(recording(), one)
+        verify.compare_recordings(recording(), right)
     broken = recording(replace(call(), key=call().key[:, :, :3]))
     with pytest.raises(RecordingError, match=r"B, layer layer\.0: v has shape"):
-        verify.compare_recordings(one, broken)
+        verify.compare_recordings(right, broken)
     twice = Recording("b", [Layer("same", [call()]), Layer("same", [call()])])
     with pytest.raises(RecordingError, match="two of a recording have one name"):
-        verify.compare_recordings(one, twice)
+        verify.compare_recordings(right, twice)
 
 
 def test_a_comparison_of_folders_is_no_evidence(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_mask_is_right_where_it_is_the_one_that_was_meant(actual: str, meant: 
     assert record.exit_status == (0 if actual == meant else 1)
     if actual == meant:
         same = replace(recorded, mask=None, bias=np.where(MASKS[actual], 0.0, -np.inf))
-        assert all(f"mask as declared ({actual})" in str(audited(one)) for one in (recorded, same))
+        assert all(f"mask as declared ({actual})" in str(audited(recorded)) for recorded in (recorded, same))
         return
     row, key = np.argwhere(MASKS[actual] != MASKS[meant])[0]
     does = "does not see" if MASKS[meant][row, key] else "sees"

@@ -64,10 +64,10 @@ def test_layers_are_in_the_natural_order_of_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_safetensors_of_every_dtype(tmp_path: Path, dtype: str) -> None:
     """bfloat16 comes as float32 with the same values, and its name."""
-    kept = {key: normal().astype(dtype) for key in ("q", "k")}
-    wanted = {key: one.astype(np.float32) if dtype == "bfloat16" else one for key, one in kept.items()}
+    stored = {key: normal().astype(dtype) for key in ("q", "k")}
+    wanted = {key: array.astype(np.float32) if dtype == "bfloat16" else array for key, array in stored.items()}
     path = tmp_path / "a.safetensors"
-    path.write_bytes(save(kept | {"intended": np.array(0.5)}))
+    path.write_bytes(save(stored | {"intended": np.array(0.5)}))
     call = only(load(path))
     np.testing.assert_array_equal(call.query, wanted["q"])
     np.testing.assert_array_equal(call.key, wanted["k"])
@@ -112,7 +112,7 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
         (arrays(scale=np.nan), "scale is nan; give a finite number"),
         (arrays(scale=0.0), "scale is 0, with which all keys weigh the same"),
         (
-            {f"model.7/{key}": one for key, one in arrays(intended="1/sqrt(dk)").items()},
+            {f"model.7/{key}": array for key, array in arrays(intended="1/sqrt(dk)").items()},
             r"layer model.7: intended scale '1/sqrt\(dk\)': 'dk' is not allowed in it",
         ),
         (arrays(intended=np.array(["1", "d"])), "intended is an array; give a single expression"),
@@ -160,15 +160,15 @@ def test_a_folder_comes_back(tmp_path: Path) -> None:
     write(recording, tmp_path / "rec")
     back = load(tmp_path / "rec")
     assert (back.source, back.left_out) == ("a model", ("something",))
-    assert [one.name for one in back.layers] == ["model.layers.0.self_attn", "other"]
+    assert [layer.name for layer in back.layers] == ["model.layers.0.self_attn", "other"]
     first = back.layers[0]
     for field in ("intended", "width", "backend", "padded", "notes"):
         assert getattr(first, field) == getattr(layer, field)
-    one, two = first.calls
-    np.testing.assert_array_equal(one.output, half)
-    np.testing.assert_array_equal(one.mask, np.tri(5, dtype=bool))
-    assert (one.scale, dtype_of(one), one.causal, one.sink) == (0.125, "bfloat16", False, None)
-    assert (two.scale, two.causal, two.softcap, two.value) == (None, True, 30.0, None)
+    masked, capped = first.calls
+    np.testing.assert_array_equal(masked.output, half)
+    np.testing.assert_array_equal(masked.mask, np.tri(5, dtype=bool))
+    assert (masked.scale, dtype_of(masked), masked.causal, masked.sink) == (0.125, "bfloat16", False, None)
+    assert (capped.scale, capped.causal, capped.softcap, capped.value) == (None, True, 30.0, None)
     with pytest.raises(OutputError, match="rec: holds a recording already; remove it"):
         write(recording, tmp_path / "rec")
 

@@ -31,7 +31,7 @@ def test_every_architecture(name: str) -> None:
 
     In bfloat16 rounding may leave a scale undecided, but refutes none. In both, kernels do not differ.
     """
-    assert [one.kinds for one in ARCHITECTURES.values()].count(("eager", "sdpa")) >= 40
+    assert [model.kinds for model in ARCHITECTURES.values()].count(("eager", "sdpa")) >= 40
     singles: list[Any] = []
     halves: list[Any] = []
     for kind in ARCHITECTURES[name].kinds:
@@ -184,5 +184,5 @@ def test_a_fault_in_a_model_is_caught_and_named(name: str, fault: str) -> None:
         model(**inputs(ARCHITECTURES[name], tokens=48))
     record = verify.audit(recording)
     assert record.exit_status == bool(fault), str(record)
-    refuted = [one for one in record.findings if one.judgement is Judgement.REFUTED]
-    assert any(fault in one.cause for one in refuted) == bool(fault), str(record)
+    refuted = [part for part in record.findings if part.judgement is Judgement.REFUTED]
+    assert any(fault in part.cause for part in refuted) == bool(fault), str(record)
