@@ -283,13 +283,15 @@ def test_what_cannot_be_probed_ends_in_one_clear_line(
 
 
 def test_arrays_that_are_refused_are_no_fault() -> None:
-    """A function may have a width of its own."""
+    """A function may have a width of its own, and take no single token, by which a sink is read best."""
 
     def fixed(q: Any, k: Any, v: Any) -> Any:
         assert q.shape[-1] == 16
-        return attention(q, k, v)
+        assert q.shape[2] > 1
+        return attention(q, k, v, softcap=10.0, sink=[0.5])
 
     probed = probe(fixed, d_k=16)
+    probed.assert_is(softcap=10.0, sink=True)
     assert probed.corner("d = 8", cases(probed.sizes)["d = 8"]).outcome == "refused"
     assert probed.corner("3 tokens", cases(probed.sizes)["3 tokens"]).outcome == "right"
 

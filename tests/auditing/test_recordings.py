@@ -64,10 +64,10 @@ def test_layers_are_in_the_natural_order_of_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_safetensors_of_every_dtype(tmp_path: Path, dtype: str) -> None:
     """bfloat16 comes as float32 with the same values, and its name."""
-    stored = {key: normal().astype(dtype) for key in ("q", "k")}
-    wanted = {key: array.astype(np.float32) if dtype == "bfloat16" else array for key, array in stored.items()}
+    given = {key: normal().astype(dtype) for key in ("q", "k")}
+    wanted = {key: array.astype(np.float32) if dtype == "bfloat16" else array for key, array in given.items()}
     path = tmp_path / "a.safetensors"
-    path.write_bytes(save(stored | {"intended": np.array(0.5)}))
+    path.write_bytes(save(given | {"intended": np.array(0.5)}))
     call = only(load(path))
     np.testing.assert_array_equal(call.query, wanted["q"])
     np.testing.assert_array_equal(call.key, wanted["k"])
