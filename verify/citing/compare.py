@@ -72,6 +72,7 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
     before, after = by_key(old), by_key(new)
     same_seed = old.run.settings.seed == new.run.settings.seed
     turned, moved, judged = [], [], 0
+    # What has a colon is a part of what is compared as a whole.
     for key in [key for key in after if ":" not in key and key in before]:
         then, now = _judged(before[key]), _judged(after[key])
         if now != then:

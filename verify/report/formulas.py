@@ -248,6 +248,7 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
     children = [_settled(child, is_script=is_script or child in scripts) for child in node]
     role = node.get("data-mjx-texclass", "")
     attributes = {name: value for name, value in node.attrib.items() if _ATTRIBUTES.fullmatch(name)}
+    # A group of one node says nothing but its class, from which the space around a sign follows.
     if node.tag in _GROUPS and len(children) == 1 and (not attributes or children[0].tag == "mspace"):
         if role == "ORD" and children[0].tag == "mo":
             children[0].attrib |= _CLOSE

@@ -206,7 +206,7 @@ def opening(cards: Mapping[str, Card]) -> Opening | None:
         return None
     chains = [(first[0], _main(first[0].claim))]
     for card in first[1:]:
-        # The shortest way to what the claim says.
+        # The shortest way to what the claim says, from the same start.
         others = [chain for chain in card.claim.derivation.chains if chain.start == _main(card.claim).start]
         chains.append((card, min(others, key=lambda chain: len(chain.lines))))
     # Of the derivations of the second page, those that a run has and that stand.
@@ -282,6 +282,7 @@ def _fitted(card: Card) -> FittedLine:
     points = _points(card.claim)
     settings = shared_settings(points)
     law = words.cell_text(settings, without=("d_k", "block"))
+    # One law for both sides is that of their components.
     if settings.get("query") == settings.get("key") is not None and len(settings) == 2:
         law = Prose(f"{settings['key']} components")
     dimensions = [check.cell["d_k"] for check in points]

@@ -111,6 +111,7 @@ class HtmlMedium(Medium):
         self._drawn += 1
         ids = {name: f"D{self._drawn}-{at}" for at, name in enumerate(re.findall(r' id="([^"]+)"', svg))}
         svg = re.sub(r'( id="|url\(#|href="#)([^")]+)', lambda link: link[1] + ids[link[2]], svg)
+        # What figures have in common is said once, in the page's rules.
         for style in dict.fromkeys(re.findall(r' style="([^"]*)"', svg)):
             name = styles.setdefault(style, f"C{len(styles)}")
             svg = svg.replace(f' style="{style}"', f' class="{name}"')

@@ -213,6 +213,7 @@ def _chapters(record: RunRecord) -> Iterator[Section]:
     for claim in record.claims:
         gathered.setdefault(claim.chapter, []).append(claim)
     for place, claims in enumerate(gathered.values(), 1):
+        # Claims of the user's own have a number without a chapter, such as 1.
         own = [record.run.numbers.get(claim.id, f"{place}.{at}") for at, claim in enumerate(claims, 1)]
         number, point, _ = own[0].partition(".")
         yield Section(

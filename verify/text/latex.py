@@ -123,6 +123,7 @@ def spoken(latex: str) -> str:
     text = _STYLES.sub("", _TRANSPOSED.sub("ᵀ", latex))
     # An upper limit of 2 is no square.
     text = _LIMIT.sub(r"\1^{\2\3\\,}", text.replace(r"\sqrt[3]", "∛"))
+    # Fractions go before powers and accents: braces that are left belong to indices and groups.
     text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
     text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
     text = _ACCENTED.sub(_with_accent, text)
