@@ -41,7 +41,6 @@ MISTAKES = [
     (["Var(q·k)", "--query-law", "laplac"], "--query-law laplac: no such law; did you mean 'laplace'?", []),
     (["Var(q·k)", "--dimensions", "0"], "--dimensions 0: give whole numbers from 1 to 10,000,000", []),
     (["Var(q·k)", "--dimensions", "4;16"], "--dimensions 4;16: give whole numbers with commas", []),
-    (["E(H)", "--keys", "-2"], "--keys -2: give whole numbers from 1", []),
     (["Var(q·k)", "--workers", "0"], "--workers 0: at least one is needed", []),
     (["Var(q·k)", "--out", "/dev/null"], "/dev/null", []),
     ([], "Missing argument 'QUESTION'", []),

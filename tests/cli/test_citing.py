@@ -95,8 +95,6 @@ def test_mistakes_are_reported_in_one_line(tool: Tool, results: Path) -> None:
         (("cite", "score-variance", "--format", "docx"), "'docx' is not one of 'bibtex', 'csl-json'"),
         (("cite", "run:seed"), "'run:seed' is a part of what is cited as a whole; cite 'run'"),
         (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
-        (("export", "--format", "word"), "'word' is not one of 'json', 'latex'"),
-        (("check-docs", "x.md", "--format", "word"), "'word' is not one of 'github', 'text'"),
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
         (("check-docs", "no/*.md"), "no/*.md: no file fits this pattern"),
         (("check-docs",), "Missing argument 'FILE...'"),

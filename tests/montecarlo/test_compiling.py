@@ -146,6 +146,11 @@ def ends(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Arra
     return {"first": draws["q"][:, 0, 0], "noise": rng.standard_normal((len(draws["q"]), 6))}
 
 
+def too_few(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
+    """Return a column of two blocks, whatever it is given."""
+    return {"first": ends(draws, rng)["first"][:2]}
+
+
 def test_a_program_makes_columns_of_the_draws() -> None:
     """Its columns are averaged in each block, and stand in expressions like any other."""
     first, noise = Column(ends, "first"), Column(ends, "noise")
@@ -153,6 +158,8 @@ def test_a_program_makes_columns_of_the_draws() -> None:
     expected = drawn()["q"][:, 0, 0]
     noises = generator(1).standard_normal((3, 6)).mean(1)
     np.testing.assert_allclose(got, np.stack([expected, expected**2, noises], axis=1))
+    with pytest.raises(ClaimError, match="a program's columns need a row for each block"):
+        cell_of(Column(too_few, "first")).sample(generator(), 3)
     with pytest.raises(ClaimError, match="makes no column 'last', but first, noise"):
         cell_of(Column(ends, "last")).compiled.run(drawn(), generator())
 

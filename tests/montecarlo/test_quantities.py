@@ -222,6 +222,7 @@ WRONG: list[tuple[Any, Any, Any, str]] = [
     (Var(score), NORMAL_SCORES, {}, "give d_k a value"),
     (sigma * E(score), NORMAL_SCORES, {d: 4}, "no value is given for sigma"),
     (E(score * E(score)), NORMAL_SCORES, {d: 4}, "a mean inside of a mean"),
+    (E(Column(lambda *_: {}, "drawn by a program")), {}, {}, "it: nothing is drawn; give laws"),
     (Quantile(Indicator(score - 40), HALF), NORMAL_SCORES, {d: 4}, "has no density at its quantile"),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,10 +183,6 @@ def _verified(
     wanted: list[str | Path] = [*claims, *claim_files]
     own_sources = options["sources"] is not None
 
-    def try_folder(names: tuple[str, ...]) -> None:
-        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-        check_folder(out, files, names, is_whole=not wanted and not own_sources, force=force)
-
     if len(wanted) != 1 and cluster is None:
         # As copies of this process with all claims loaded, before there are other threads.
         catalogue()
@@ -193,7 +190,10 @@ def _verified(
     imports = round(time.perf_counter() - begun, 3)
     with (
         connected(cluster) as executor,
-        console.following(try_folder) as callbacks,
+        # The folder is tried once it is known which claims are run: a mistyped name leaves none behind.
+        console.following(
+            partial(check_folder, out, files, is_whole=not wanted and not own_sources, force=force)
+        ) as callbacks,
         # A cache that cannot be used is no reason to stop.
         warnings.catch_warnings(action="always", category=UserWarning),
     ):

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from verify.errors import ClaimError
 from verify.executors.workers import one_blas_thread
 from verify.montecarlo.compiling import Compiler
 from verify.montecarlo.distributions import Array, Distribution, double, stream
@@ -121,7 +122,10 @@ class Cell:
             {name: values[first : first + step] for name, values in draws.items()}
             for first in range(0, count, step)
         )
-        return np.concatenate([self.compiled.run(piece, rng) for piece in pieces])
+        means: Array = np.concatenate([self.compiled.run(piece, rng) for piece in pieces])
+        if len(means) != count:
+            raise ClaimError(f"cell {self.id}: a program's columns need a row for each block it is given")
+        return means
 
 
 GROUPS = 128

@@ -128,6 +128,8 @@ def measurement(
     Raises:
         ClaimError: a size or a symbol has no value, or an expression cannot be compiled.
     """
+    if not laws:
+        raise ClaimError(f"{', '.join(quantities)}: nothing is drawn; give laws, such as laws={{q: NORMAL}}")
     # In means and quantiles alone.
     written = {
         key: sp.sympify(quantity).replace(
