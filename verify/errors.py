@@ -101,8 +101,9 @@ def what_is_wrong(error: BaseException) -> str:
         return one_line(described(error))
     first = error.errors(include_url=False, include_context=False)[0]
     place, given = ".".join(map(str, first["loc"])) or error.title, first["input"]
-    # A number shows what was meant; all else may be a whole document.
-    place += f" {given}" if isinstance(given, int | float) else ""
+    # A number out of range shows what was meant; all else may be a whole document.
+    shows = isinstance(given, int | float) and first["type"] != "extra_forbidden"
+    place += f" {given}" if shows else ""
     return one_line(f"{place}: {first['msg'].removeprefix('Value error, ').removeprefix('Input ')}")
 
 
