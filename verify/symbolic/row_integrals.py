@@ -53,9 +53,6 @@ PRECISE = 1e-7
 ON_PAPER = 1e-3
 """So near to the rule before, a point of a curve lies where it belongs for any eye."""
 
-_UNSEEN = 1e-20
-"""A node of less weight is left out."""
-
 _FINE, _LEFT_OUT = 400, 1e-30
 """Points that stand for the distribution of a length, and the probability left out at either end."""
 
@@ -177,7 +174,7 @@ def over_lengths(
     for count in _NODES:
         coarse, fine = fine, Approximation(0.0, 0.0)
         for length, weight in zip(*of_lengths(dimension, count), strict=True):
-            if weight > _UNSEEN:
+            if weight > 1e-20:  # what lies so far out is not seen in the mean
                 fine += mean(keys, scale * float(length)).times(float(weight))
         apart = abs(fine.value - coarse.value)
         if apart <= within * abs(fine.value):
