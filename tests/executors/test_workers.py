@@ -212,9 +212,9 @@ print(faults() - first)
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library is not glibc")
 def test_freed_memory_is_taken_again_without_a_page_fault() -> None:
     """Twenty rounds of 4 MiB touch next to no new page; without it they touch most of them each time."""
-    kept, given_back = (
+    retained, released = (
         int(subprocess.run([sys.executable, "-c", ROUNDS, how], capture_output=True, check=True).stdout)
         for how in ("kept", "given-back")
     )
-    assert kept < 100
-    assert given_back > 1000
+    assert retained < 100
+    assert released > 1000

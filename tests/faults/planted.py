@@ -65,7 +65,7 @@ def _over_queries(scores: Array) -> Array:
     return np.asarray(exponentials / exponentials.sum(axis=axis, keepdims=True))
 
 
-def _coarser_above_one(values: Array, bits: int) -> Array:
+def _coarser_above_1(values: Array, bits: int) -> Array:
     return np.asarray(np.where(np.abs(values) > 1, ROUNDED(values, bits - 2), ROUNDED(values, bits)))
 
 
@@ -131,7 +131,7 @@ FAULTS: dict[str, Plant] = {
     "softmax at temperature 1/1.3": _softmax(lambda scores: softmax(1.3 * scores)),
     "softmax over the queries": _softmax(_over_queries),
     "softmax divided by 1.1 times the sum": _softmax(lambda scores: softmax(scores) / 1.1),
-    "numbers above 1 of two bits less": lambda patch: everywhere(patch, ROUNDED, _coarser_above_one),
+    "numbers above 1 of two bits less": lambda patch: everywhere(patch, ROUNDED, _coarser_above_1),
     "spectral norms 5% larger": lambda patch: everywhere(
         patch, SPECTRAL_NORMS, lambda weights: 1.05 * SPECTRAL_NORMS(weights)
     ),

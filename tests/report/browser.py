@@ -30,5 +30,5 @@ def opened(browser: Any, address: str, own: str = "", **options: Any) -> Iterato
     shown.goto(address)
     yield shown
     context.close()
-    others = [one for one in said if not one.startswith((own or address, "data:"))]
+    others = [entry for entry in said if not entry.startswith((own or address, "data:"))]
     assert not others, others

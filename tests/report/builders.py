@@ -111,7 +111,7 @@ def control(name: str, what: str, prediction: float, estimate: float, **more: ob
     )
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, second: str) -> float:
     """Return the contrast of two colours such as ``#0072b2``, as WCAG 2.2 defines it."""
 
     def luminance(colour: str) -> float:
@@ -119,7 +119,7 @@ def contrast(one: str, other: str) -> float:
         linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
         return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 

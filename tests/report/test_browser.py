@@ -154,16 +154,16 @@ def pages(reference: RunRecord, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
     @cache
     def made(*names: str) -> str:
-        some = {"claims": tuple(map(reference.claim, names))} if names else {}
+        update = {"claims": tuple(map(reference.claim, names))} if names else {}
         file = tmp_path_factory.mktemp("page") / "page.html"
-        file.write_text(render_html(reference.model_copy(update=some)), encoding="utf-8")
+        file.write_text(render_html(reference.model_copy(update=update)), encoding="utf-8")
         return file.as_uri()
 
     return made
 
 
 @pytest.fixture(scope="module")
-def found(pages: Callable[..., str], browser: Any) -> dict[str, Any]:
+def state(pages: Callable[..., str], browser: Any) -> dict[str, Any]:
     """Return what the page of all claims, which is loaded once, is like on a phone and in a wide window."""
     with opened(browser, pages(), viewport=PHONE, reduced_motion="reduce") as shown:
         widths = shown.evaluate(WIDTHS)
@@ -178,57 +178,57 @@ def found(pages: Callable[..., str], browser: Any) -> dict[str, Any]:
         return {"widths": widths, "sheets": sheets, "by_words": by_words, **shown.evaluate(PROBE)}
 
 
-def test_the_scenes_follow_their_sliders(found: dict[str, Any], reference: RunRecord) -> None:
+def test_the_scenes_follow_their_sliders(state: dict[str, Any], reference: RunRecord) -> None:
     """Picture, reading and the slider's own words change; no axis does; the run's numbers are linked."""
-    for scene in found["scenes"]:
+    for scene in state["scenes"]:
         assert scene["moved"]
         assert scene["axes"]
         assert "drawn here" in scene["said"]
         assert "1024" in scene["label"]
         assert scene["value"] == "1024 components"
-    (wide,) = (one for one in reference.claim("score-variance").checks if one.id == "variance-d1024")
-    measured = re.search(r"The run measured ([\d.]+)", found["scenes"][0]["said"])
+    checks = reference.claim("score-variance").checks
+    (wide,) = (check for check in checks if check.id == "variance-d1024")
+    measured = re.search(r"The run measured ([\d.]+)", state["scenes"][0]["said"])
     assert measured
     assert float(measured[1]) == pytest.approx(wide.estimate, rel=1e-3)
-    points = [one for one in reference.claim("score-variance").checks if one.id.startswith("variance-d")]
-    assert found["dots"] == len(points) + 1
+    assert state["dots"] == sum(check.id.startswith("variance-d") for check in checks) + 1
     # The buttons in their prose: numbers of components and keys, one more component, the row shown.
-    assert "256 keys" in found["keys"][0]
-    assert "256" in found["keys"][1]
-    assert found["more"] == "2 components"
-    assert found["pressed"][0] == "64 components"
-    assert "score-variance.variance-d64" in found["pressed"][1]
-    assert found["picked"] == [True, "row 11 of 1000 by size"]
+    assert "256 keys" in state["keys"][0]
+    assert "256" in state["keys"][1]
+    assert state["more"] == "2 components"
+    assert state["pressed"][0] == "64 components"
+    assert "score-variance.variance-d64" in state["pressed"][1]
+    assert state["picked"] == [True, "row 11 of 1000 by size"]
 
 
-def test_claims_are_found_by_words_derivation_and_source(found: dict[str, Any], reference: RunRecord) -> None:
+def test_claims_are_found_by_words_derivation_and_source(state: dict[str, Any], reference: RunRecord) -> None:
     """Each leaves what it should, says how many, and stands in the address."""
-    assert "softmax-saturation" in found["searched"]
-    assert 0 < len(found["searched"]) < 10
-    assert found["count"] == f"{len(found['searched'])} of {len(reference.claims)} claims shown"
-    assert found["address"] == "?q=saturates+dimension"
+    assert "softmax-saturation" in state["searched"]
+    assert 0 < len(state["searched"]) < 10
+    assert state["count"] == f"{len(state['searched'])} of {len(reference.claims)} claims shown"
+    assert state["address"] == "?q=saturates+dimension"
     citing = [claim.id for claim in reference.claims if claim.derivation.status is Proof.CITING]
-    assert found["citing"] == citing
-    source, shown = found["ofSource"]
+    assert state["citing"] == citing
+    source, shown = state["ofSource"]
     said = [statement for statement in reference.statements if f"source-{statement.source}" == source]
-    deciding = {name for one in said for name in (one.claim, *(part.claim for part in one.parts))}
-    assert set(shown) == deciding & {claim.id for claim in reference.claims}
-    assert found["focused"] == "q"
+    ids = {key for statement in said for key in (statement.claim, *(part.claim for part in statement.parts))}
+    assert set(shown) == ids & {claim.id for claim in reference.claims}
+    assert state["focused"] == "q"
     # What people call them: short names, code and other spellings, each by a few claims only.
-    by_words = found["by_words"]
+    by_words = state["by_words"]
     assert {words: claim for words, claim in WANTED.items() if claim not in by_words[words]} == {}
     assert len(by_words["rope"]) < 4
 
 
-def test_a_link_opens_what_it_leads_to(found: dict[str, Any], reference: RunRecord) -> None:
+def test_a_link_opens_what_it_leads_to(state: dict[str, Any], reference: RunRecord) -> None:
     """Even where it was filtered away and folds within a row: then everything is shown again.
 
     A check can be taken along: its value with the interval, its key, and its citation.
     """
-    assert found["folded"]
-    assert found["opened"] == [True, True, True]
-    assert found["everything"] == len(reference.claims)
-    value, key, citation = found["told"]
+    assert state["folded"]
+    assert state["opened"] == [True, True, True]
+    assert state["everything"] == len(reference.claims)
+    value, key, citation = state["told"]
     claim = reference.claim("score-variance")
     assert re.fullmatch(r"[\d.]+ \[[\d.]+, [\d.]+\]", value)
     assert key == "score-variance.variance-d64"
@@ -237,34 +237,34 @@ def test_a_link_opens_what_it_leads_to(found: dict[str, Any], reference: RunReco
     for part in (claim.digest, f"seed {settings.seed}", settings.profile, value.split()[0]):
         assert part.lower() in citation.lower()
     # Figures say their values under the pointer, and as files.
-    assert found["taken"] == ["CSV", "SVG"]
-    assert re.match(r".+: [\d.]+, [\d.]+", found["tip"])
+    assert state["taken"] == ["CSV", "SVG"]
+    assert re.match(r".+: [\d.]+, [\d.]+", state["tip"])
 
 
-def test_copied_text_keeps_its_mathematics(found: dict[str, Any]) -> None:
+def test_copied_text_keeps_its_mathematics(state: dict[str, Any]) -> None:
     """As plain text in one line, and as MathML for programs that know it; a formula is copied whole."""
-    plain, rich = found["copied"]
+    plain, rich = state["copied"]
     assert "each of the d_k dimensions adds 1 to the variance of the score q·k. Dividing by √d_k" in plain
     assert "<msub><mi>d</mi><mi>k</mi></msub></msqrt></math> restores" in rich
-    assert found["part"].startswith("k are independent")
-    assert found["part"].endswith("tends to 1 as d_k")
-    assert found["inside"] == "d_k"
-    assert found["left"]
+    assert state["part"].startswith("k are independent")
+    assert state["part"].endswith("tends to 1 as d_k")
+    assert state["inside"] == "d_k"
+    assert state["left"]
 
 
-def test_it_fits_on_paper_and_on_a_phone(found: dict[str, Any]) -> None:
+def test_it_fits_on_paper_and_on_a_phone(state: dict[str, Any]) -> None:
     """Printed are the opening, the scenes, a line for each claim and all statements; else what is open."""
-    closed, some_open = found["sheets"]
-    assert 10 < closed < 20
-    assert 4 < some_open < 9
+    folded, unfolded = state["sheets"]
+    assert 10 < folded < 20
+    assert 4 < unfolded < 9
     # A phone scrolls one way only: nothing sticks out, headline numbers stand below each other.
-    assert 0 < found["widths"]["page"] <= PHONE["width"]
-    assert found["widths"]["table"] <= 0
+    assert 0 < state["widths"]["page"] <= PHONE["width"]
+    assert state["widths"]["table"] <= 0
 
 
-def test_tables_sort(found: dict[str, Any]) -> None:
+def test_tables_sort(state: dict[str, Any]) -> None:
     """A second click on a column's head sorts it downwards, by value and not by its letters."""
-    values = [float(text.replace("\N{NARROW NO-BREAK SPACE}", "")) for text in found["sorted"]]
+    values = [float(text.replace("\N{NARROW NO-BREAK SPACE}", "")) for text in state["sorted"]]
     assert values == sorted(values, reverse=True)
     assert len(values) > 5
 

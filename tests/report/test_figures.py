@@ -94,7 +94,7 @@ def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
     paper = re.search("--paper: (#[0-9a-f]{6});", rules)
     assert paper is not None
     layers = [layer("line", role) for role in ROLES for _ in range(3)]
-    colours = {look.colour for look in layer_styles(layers)} - {INK}
+    colours = {style.colour for style in layer_styles(layers)} - {INK}
     assert len(colours) >= 6
     for colour in colours:
         assert contrast(paper[1], colour) >= 3, colour
@@ -113,4 +113,4 @@ def test_three_labelled_layers_of_a_role_differ_in_print_without_colour(kind: st
     assert len(set(seen)) == len(seen)
     for start in range(0, len(styles), 3):
         of_role = styles[start : start + 3]
-        assert len({one.marker if kind == "points" else one.dashes for one in of_role}) == 3
+        assert len({style.marker if kind == "points" else style.dashes for style in of_role}) == 3

@@ -95,8 +95,8 @@ def test_formulas_are_mathml_with_their_words(page: str) -> None:
     assert len(formulas) > 100
     for formula in formulas:
         root = ET.fromstring(formula)  # noqa: S314 - our own
-        is_one = len(root) == 1 and len(root[0]) == 0
-        assert ("alttext" in root.attrib) + ("aria-label" in root.attrib) == 1 or is_one
+        is_token = len(root) == 1 and len(root[0]) == 0
+        assert ("alttext" in root.attrib) + ("aria-label" in root.attrib) == 1 or is_token
     assert '<math alttext="d_k"><msub><mi>d</mi><mi>k</mi></msub></math>' in page
     for heading in re.findall(r"<(?:h[1-5]|a|th|figcaption)\b.*?</(?:h[1-5]|a|th|figcaption)>", page):
         assert "alttext" not in heading
@@ -117,6 +117,6 @@ def test_contrast() -> None:
 def test_verdicts_of_one_kind_differ_in_more_than_colour() -> None:
     """No two have one drawing; nothing in a drawing has a colour of its own."""
     for kind in (Verdict, Proof, Outcome, Judgement):
-        drawings = [MARKS[badge(one).mark] for one in kind]
+        drawings = [MARKS[badge(member).mark] for member in kind]
         assert len(set(drawings)) == len(drawings)
     assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', "".join(MARKS.values()))) <= {"currentColor"}

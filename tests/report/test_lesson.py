@@ -54,7 +54,7 @@ def test_the_size_of_a_gradient(script: Any) -> None:
     query, keys = np.zeros((1, 6)), np.hstack([places[:, None], 1.7 * np.eye(5)])
     query[0, 0] = 2.5
     weights = softmax(0.4 * query @ keys.T)
-    found = gradients(query, keys, values, weights, upstream, 0.4)
+    expected = gradients(query, keys, values, weights, upstream, 0.4)
     row = {
         "length": {6: 2.5},
         "across": {6: 1.7**2},
@@ -62,7 +62,7 @@ def test_the_size_of_a_gradient(script: Any) -> None:
         "upstream": (upstream @ values.T)[0].tolist(),
     }
     size = script(f"draws.gradient({json.dumps(row)}, 6, 5, 0.4)")
-    assert size == pytest.approx(np.linalg.norm(found.queries), rel=1e-12)
+    assert size == pytest.approx(np.linalg.norm(expected.queries), rel=1e-12)
 
 
 def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, whole: Report) -> None:
@@ -80,8 +80,8 @@ def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, whole: Rep
         },
     }
     assert points.keys() == drawn.keys()
-    for series, found in points.items():
-        shared = [one for one in found if one[0] in stops]
+    for series, rows in points.items():
+        shared = [row for row in rows if row[0] in stops]
         assert shared
         for d, value, low, high, _, _ in shared:
             assert low <= value <= high
@@ -107,7 +107,7 @@ def test_every_number_is_the_runs_and_leads_to_its_check(whole: Report) -> None:
         for key, printed in scene.numbers.items():
             assert f'<a href="#{key}">{printed}</a>' in words
             assert key in whole.anchors
-        for _, value, low, high, printed, key in (one for some in scene.points.values() for one in some):
+        for _, value, low, high, printed, key in (row for rows in scene.points.values() for row in rows):
             check = whole.record.claim(scene.claim).check(key.partition(".")[2])
             assert (value, low, high) == pytest.approx((check.estimate, *check.interval), rel=1e-4)
             assert float(printed) == pytest.approx(value, rel=0.05)
@@ -126,7 +126,7 @@ def test_a_scene_stands_on_what_the_run_confirmed(whole: Report, change: str) ->
         "no figure": [claim.model_copy(update={"series": ()})],
         "no claim": [],
     }[change]
-    others = [one for one in run.claims if one.id != claim.id]
+    others = [other for other in run.claims if other.id != claim.id]
     report = Report(run.model_copy(update={"claims": (*others, *changed)}))
     assert [scene.name for scene in report.lesson] == ["variance", "softmax"]
     assert "vanish" not in page(report).partition("<script")[0]

@@ -75,7 +75,7 @@ def test_nothing_stands_there_without_its_claims_or_their_proofs() -> None:
     """A report of some claims, or a run in which one of the two is not derived, begins as it did."""
     run = shipped()
     cards = Report(run).cards
-    assert opening({name: one for name, one in cards.items() if name != "sqrt-scaling"}) is None
+    assert opening({name: card for name, card in cards.items() if name != "sqrt-scaling"}) is None
     claim = run.claim("sqrt-scaling")
     failed = claim.derivation.model_copy(update={"status": Proof.FAILED})
     card = cards[claim.id]._replace(claim=claim.model_copy(update={"derivation": failed}))

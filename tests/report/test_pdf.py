@@ -71,7 +71,7 @@ def test_fonts_are_embedded_and_ours(opened: pikepdf.Pdf) -> None:
 def test_formulas_are_text(opened: pikepdf.Pdf) -> None:
     """Every letter of the formulas' fonts is drawn, has a width, and says which character it is."""
     fonts = [font for page in opened.pages for font in page.Resources.Font.values()]
-    (font,) = {one.objgen: one for one in fonts if one.Subtype == "/Type3"}.values()
+    (font,) = {font.objgen: font for font in fonts if font.Subtype == "/Type3"}.values()
     assert len(font.CharProcs) == len(font.Widths) == int(font.LastChar) + 1 > 50
     characters = re.findall(rb"<(..)> <(\w{4,})>", font.ToUnicode.read_bytes())
     letters = [bytes.fromhex(text.decode()).decode("utf-16-be") for _, text in characters]
@@ -155,7 +155,7 @@ def test_a_short_edition_holds_every_claim(edition: str, run: RunRecord, figures
         names = set(pikepdf.NameTree(opened.Root.Names.Dests))
         for claim in run.claims:
             groups = (claim.checks, claim.controls, claim.facts)
-            assert {claim.id, *(f"{claim.id}.{one.id}" for group in groups for one in group)} <= names
+            assert {claim.id, *(f"{claim.id}.{finding.id}" for group in groups for finding in group)} <= names
 
 
 @pytest.mark.slow

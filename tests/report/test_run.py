@@ -61,22 +61,21 @@ def test_statements_link_only_to_claims_of_the_run() -> None:
     """A part names its evidence but links only to what is there; an open one says what it awaits."""
 
     def parts(seen: Report) -> list[tuple[str, str]]:
-        return [
-            seen.evidence_of(part) for source in seen.sources for one in source.decided for part in one.parts
-        ]
+        decided = (statement for source in seen.sources for statement in source.decided)
+        return [seen.evidence_of(part) for statement in decided for part in statement.parts]
 
     assert {*parts(Report(record(SCORE_VARIANCE)))} == {
         *((f"score-variance.{name}",) * 2 for name in ("slope", "at-d64", "squared"))
     }
     everything = Report(record())
     assert ("over-scaling", "over-scaling") in parts(everything)
-    waiting = [(one.id, everything.waits_for(one)) for source in everything.sources for one in source.open]
-    assert waiting == [("b6", ("gradient-through-layers",))]
+    (waiting,) = (statement for source in everything.sources for statement in source.open)
+    assert (waiting.id, everything.waits_for(waiting)) == ("b6", ("gradient-through-layers",))
 
 
 def test_corrections_begin_with_what_is_wrong() -> None:
     """Then what is misprinted, then what needs conditions; what holds or is open is none."""
-    assert [one.id for one in Report(record()).corrections] == ["v4", "b3", "v3"]
+    assert [statement.id for statement in Report(record()).corrections] == ["v4", "b3", "v3"]
 
 
 def run_of(*names: str, numbers: dict[str, str] | None = None, **words: str | None) -> RunRecord:
@@ -103,8 +102,8 @@ def test_a_report_of_a_claim_is_about_it() -> None:
     assert [chapter.number for chapter in report.chapters] == ["1"]
     assert lead.keys
     assert {key.link for key in lead.keys} <= report.anchors
-    figures = [*(one.id for one in CLAIMS[0].series[:2]), "ratio"]
-    assert [one.key for one in lead.figures] == [f"score-variance.{figure}" for figure in figures]
+    names = [*(figure.id for figure in CLAIMS[0].series[:2]), "ratio"]
+    assert [figure.key for figure in lead.figures] == [f"score-variance.{name}" for name in names]
     assert lead.derived is not None
     assert lead.derived.chains[0][1].lines
     assert not any([report.answer, report.panels, report.limits, report.lesson])

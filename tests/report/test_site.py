@@ -36,23 +36,23 @@ def pages(made: dict[str, bytes]) -> dict[str, str]:
 
 def test_each_claim_and_statement_has_a_page(made: dict[str, bytes]) -> None:
     """Under its permanent address, which it names; besides them the first, and the evidence."""
-    found = pages(made)
+    texts = pages(made)
     wanted = [f"claims/{claim.id}/index.html" for claim in CLAIMS]
     wanted += [f"statements/{statement.id}/index.html" for statement in STATEMENTS]
-    assert sorted(found) == sorted(["index.html", *wanted])
+    assert sorted(texts) == sorted(["index.html", *wanted])
     for path in wanted:
         address = f"{ADDRESS}{path.removesuffix('index.html')}"
-        assert f'<link rel="canonical" href="{address}">' in found[path]
+        assert f'<link rel="canonical" href="{address}">' in texts[path]
     badges = {f"badges/{claim.id}.svg" for claim in CLAIMS}
     assets = {"assets/site.css", "assets/site.js", "results.json", "objects.inv"}
-    assert made.keys() - found.keys() == badges | assets
+    assert made.keys() - texts.keys() == badges | assets
 
 
 def test_a_claim_has_its_whole_derivation_and_evidence(made: dict[str, bytes]) -> None:
     """A line for each of a chain, a row for each check and control, with their keys as anchors."""
-    found = pages(made)
+    texts = pages(made)
     for claim in CLAIMS:
-        page = found[f"claims/{claim.id}/index.html"]
+        page = texts[f"claims/{claim.id}/index.html"]
         lines = sum(len(chain.lines) for chain in claim.derivation.chains)
         assert len(re.findall(r'<div class="reason"', page)) == lines
         ids = set(re.findall(r' id="([^"]+)"', page))
@@ -64,10 +64,10 @@ def test_a_claim_has_its_whole_derivation_and_evidence(made: dict[str, bytes]) -
 
 def test_every_link_leads_somewhere_and_none_leaves(made: dict[str, bytes]) -> None:
     """Relative ones, to a file of the site and an anchor on it; so a folder will do, and any prefix."""
-    found = pages(made)
-    ids = {path: set(re.findall(r' id="([^"]+)"', page)) for path, page in found.items()}
+    texts = pages(made)
+    ids = {path: set(re.findall(r' id="([^"]+)"', page)) for path, page in texts.items()}
     count = 0
-    for path, page in found.items():
+    for path, page in texts.items():
         for link in _LINK.findall(page):
             if link.startswith(("data:", ADDRESS, "https://", "http://")):
                 continue
@@ -76,10 +76,10 @@ def test_every_link_leads_somewhere_and_none_leaves(made: dict[str, bytes]) -> N
             assert target in made, (path, link)
             assert not anchor or unquote(anchor) in ids[target], (path, link)
             count += 1
-    assert count > 5 * len(found)
-    outside = {link for page in found.values() for link in _LINK.findall(page) if link.startswith("http")}
+    assert count > 5 * len(texts)
+    outside = {link for page in texts.values() for link in _LINK.findall(page) if link.startswith("http")}
     references = {reference.url for claim in CLAIMS for reference in claim.references}
-    sources = {one.url for one in record().sources}
+    sources = {source.url for source in record().sources}
     assert {link for link in outside if not link.startswith(ADDRESS)} <= references | sources
     assert "http" not in made["assets/site.js"].decode()
     assert "url('http" not in made["assets/site.css"].decode()
@@ -101,14 +101,14 @@ def test_the_command_writes_the_site(tool: Tool, tmp_path: Path, monkeypatch: py
     ended = tool("site", "--results", "r.json", "--out", out)
     assert (ended.status, ended.out.strip()) == (0, "docs/site/index.html")
     assert load(out / "results.json") == load(Path("r.json"))
-    assert [one.name for one in (out / "claims").iterdir()] == [PAIRWISE.id]
-    listed = (out / MARKER).read_text(encoding="utf-8").splitlines()
-    assert {one.relative_to(out).as_posix() for one in out.rglob("*") if one.is_file()} == {*listed, MARKER}
+    assert [path.name for path in (out / "claims").iterdir()] == [PAIRWISE.id]
+    names = (out / MARKER).read_text(encoding="utf-8").splitlines()
+    assert {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} == {*names, MARKER}
 
 
 @pytest.mark.parametrize(
     ("words", "count"),
-    [pytest.param(*one, marks=IN_A_BROWSER) for one in (("pairs biased", 1), ("no such claim", 0))],
+    [pytest.param(*case, marks=IN_A_BROWSER) for case in (("pairs biased", 1), ("no such claim", 0))],
 )
 def test_the_search_works_from_a_folder(
     made: dict[str, bytes], tmp_path: Path, browser: Any, words: str, count: int

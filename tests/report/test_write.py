@@ -58,8 +58,8 @@ def test_side_by_side_or_one_after_the_other_the_bytes_are_the_same(tmp_path: Pa
     announced: list[str] = []
     reports = [render(made, tmp_path / str(count), announced.append, count) for count in (1, 2)]
     assert announced == PHASES * 2
-    one, other = ([path.read_bytes() for path in report.paths] for report in reports)
-    assert one == other
+    serial, parallel = ([path.read_bytes() for path in report.paths] for report in reports)
+    assert serial == parallel
 
 
 def test_bad_latex_costs_the_report_but_not_the_results(tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ def test_what_a_file_defines_is_found_by_its_name() -> None:
     plain, titled = (Claim(title=title, statement="s {SQUARE}", meaning="m") for title in ("", "t"))
     titles = [claim.placed("from-file", "scaling", file).title for claim in (plain, titled)]
     assert titles == ["It grows", "t"]
-    found = plain.placed("from-file", "scaling", file)
-    assert (found.derived().end, len(found.items(found.derived(), 0.05))) == (d, len(SIZES) + 1)
-    assert Words(found, found.derived()).texts()["statement"] == "s $d_k^2$"
+    placed = plain.placed("from-file", "scaling", file)
+    assert (placed.derived().end, len(placed.items(placed.derived(), 0.05))) == (d, len(SIZES) + 1)
+    assert Words(placed, placed.derived()).texts()["statement"] == "s $d_k^2$"
 
 
 @pytest.mark.parametrize("returned", [None, d, (), (derive(), d)])
@@ -192,8 +192,8 @@ def test_the_first_fit_is_drawn_where_there_is_no_plot() -> None:
     (usual,) = drawn(fit)
     assert {layer.role for layer in usual.layers} == {"truth", "measured"}
     own = usual.model_copy(update={"id": "own"})
-    assert [one.id for one in drawn(fit, figures=lambda: own)] == ["own"]
-    assert [one.id for one in drawn(fit, PLOT, figures=lambda: [own])] == ["growth", "own"]
+    assert [figure.id for figure in drawn(fit, figures=lambda: own)] == ["own"]
+    assert [figure.id for figure in drawn(fit, PLOT, figures=lambda: [own])] == ["growth", "own"]
     assert drawn() == ()
 
 

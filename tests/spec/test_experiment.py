@@ -50,8 +50,8 @@ def test_one_of_a_chains_start_against_its_end_is_derived() -> None:
     assert derived_in(experiment) == ("right",)
 
 
-@pytest.mark.parametrize(("relation", "kept"), [("=", "="), ("≤", "≤"), (">", "≥")])
-def test_one_of_a_chain_compares_its_start_with_its_end(relation: Relation, kept: str) -> None:
+@pytest.mark.parametrize(("relation", "expected"), [("=", "="), ("≤", "≤"), (">", "≥")])
+def test_one_of_a_chain_compares_its_start_with_its_end(relation: Relation, expected: str) -> None:
     """As they are related; what is given besides comes first, and a wrong version is of its start."""
     chain = Chain(Var(score)).then(d, "so", algebra, relation)
     unlike = Within(because="it is another's")
@@ -61,7 +61,7 @@ def test_one_of_a_chain_compares_its_start_with_its_end(relation: Relation, kept
     experiment = made(plain, other, wrong, derived=Derivation.of(chain))
     first, second = experiment.checks
     assert isinstance(first, Quantity)
-    assert (first.relation, first.prediction.value, first.prediction.origin) == (kept, 3, "derived")
+    assert (first.relation, first.prediction.value, first.prediction.origin) == (expected, 3, "derived")
     assert (second.prediction.value, experiment.controls[0].comparison.prediction.value) == (6, 12)
     with pytest.raises(ClaimError, match="give one of equals="):
         made(Check("first", Chain(Var(score)).then(d, "so", algebra, "~"), {d: 3}))
@@ -232,8 +232,8 @@ def test_every_quantity_gets_a_biased_prediction() -> None:
     """Twice the tolerance off, of its middle check or the one that asks for it or names it."""
     named = Check("second", E(score**2), {d: 9}, equals=d, control="too-large")
     controls = made(*variances(1, 8, 64), named).controls
-    found = {control.comparison.id: control.comparison.prediction.value for control in controls}
-    assert found == {"biased-variance-d8": pytest.approx(8 * 1.1), "too-large": pytest.approx(9 * 1.1)}
+    predictions = {control.comparison.id: control.comparison.prediction.value for control in controls}
+    assert predictions == {"biased-variance-d8": pytest.approx(8 * 1.1), "too-large": pytest.approx(9 * 1.1)}
     said = controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
     label = r"$\operatorname{Var}\left(q\cdot k\right)$"
     assert said == f"{label} at $d_{{k}}$ = 8 is larger by twice the tolerance"
@@ -271,7 +271,7 @@ def test_one_changes_a_check_a_fit_or_a_computed_value() -> None:
     less = Wrong("less", of="sum", arguments=((1, 1),), says="one less")
     bounded = Wrong("bounded", of="sum", arguments=((1, 1),), at_most=Integer(1), says="at most one")
     every = made(*variances(1, 8), fit, sum_of, steeper, less, bounded).controls
-    controls = {one.comparison.id: one for one in every}
+    controls = {control.comparison.id: control for control in every}
     assert controls["steeper"].comparison.prediction.value == 2
     assert isinstance(controls["less"].comparison, Exact)
     assert controls["less"].comparison.computed == 2
@@ -289,8 +289,9 @@ def test_what_is_off_by_a_factor_needs_no_words() -> None:
     bound = Check("bound", Var(score), {d: 9}, at_most=10, off={"less": 0.8})
     total = Computed("sum", "a sum", sum, ((1, 2),), equals=Integer(3), off={"more": 2})
     controls = made(value, bound, total).controls[:3]
-    found = [(one.comparison.id, one.comparison.prediction.value, one.truth) for one in controls]
-    assert found == [("half", 4, 8), ("less", 8, None), ("more", 6, None)]
+    predictions = [(control.comparison.id, control.comparison.prediction.value) for control in controls]
+    assert predictions == [("half", 4), ("less", 8), ("more", 6)]
+    assert [control.truth for control in controls] == [8, None, None]
     assert controls[1].what.endswith("respects 0.8 times its bound")
     assert controls[2].what == "a sum is 2 times its value"
 
@@ -300,7 +301,7 @@ def test_what_is_true_of_a_bound_is_known_by_a_check_or_an_integral() -> None:
     rows, at = E(squares(sigma * s[a, j])), {n: 4, sigma: 2}
     bound, value = Check("bound", rows, at, at_most=1.0, sharper=0.3), integrated(rows, at)
     for items, truth in (((bound,), value), ((bound, Check("value", rows, at, equals=0.5)), 0.5)):
-        controls = {one.comparison.id: one for one in made(*items, derived=NOTHING).controls}
+        controls = {control.comparison.id: control for control in made(*items, derived=NOTHING).controls}
         assert controls["bound-sharper"].truth == truth
 
 

@@ -12,7 +12,7 @@ from verify.spec import figures, moments, score
 from verify.spec.checks import Items
 from verify.spec.claim import Words
 
-FOUND = (
+CHECKS = (
     check("variance-d8", 31.923, 32.0, error=0.11, cell={"d_k": 8}),
     check("variance-d64", 0.1, 0.0, error=0.11, cell={"d_k": 64}),
     check("loose", 1.0, 4.0, relation="≤"),
@@ -51,7 +51,7 @@ def claim(**changes: Any) -> Claim:
 MINE = claim()
 DERIVED = MINE.derived()
 EXPERIMENT = MINE.measured_by(DERIVED, 0.05)
-WORDS = Words(MINE, DERIVED, MINE.exact_values(DERIVED), EXPERIMENT, FOUND)
+WORDS = Words(MINE, DERIVED, MINE.exact_values(DERIVED), EXPERIMENT, CHECKS)
 CONTROLS = {control.comparison.id: control for control in EXPERIMENT.controls}
 
 

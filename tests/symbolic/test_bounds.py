@@ -145,9 +145,9 @@ def tangent() -> Chain:
 
 def test_a_bound_is_put_in_under_means_and_sums() -> None:
     """A bound at values of its symbols is averaged, summed and integrated where it is put in."""
-    total, one = over_keys(exp(s[a, l]), l), exp(row)
-    check = earlier(tangent(), at={Z: total, u: one, c: 1})
-    before, after = 1 / total - one / total**2, 1 / (total + one)
+    total, term = over_keys(exp(s[a, l]), l), exp(row)
+    check = earlier(tangent(), at={Z: total, u: term, c: 1})
+    before, after = 1 / total - term / total**2, 1 / (total + term)
     check.decide(E(over_keys(before)), E(over_keys(after)), "≤")
     check.decide(-E(over_keys(after)), -E(over_keys(before)), "≤")
     falling = earlier(tangent(), at={u: w, Z: 1})

@@ -287,7 +287,7 @@ def test_arguments_of_a_line_in_the_wrong_places_are_said() -> None:
 
 CENTRED = {v: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
 MASK = Family("z", m, n)
-KEPT = {**CENTRED, MASK: Law("one in four is dropped", (S.One, *[Rational(3, 4)] * 2))}
+MASKED = {**CENTRED, MASK: Law("one in four is dropped", (S.One, *[Rational(3, 4)] * 2))}
 scaled = score / sqrt(d)
 weight = Softmax(scaled, j)
 LENGTH = Dot(q, a, q, a)
@@ -299,15 +299,15 @@ OUTPUT, DROPPED = over_keys(weight * v[j, e]), over_keys(weight * MASK[a, j] * v
     [
         (E(OUTPUT**2), E(squares(scaled)), CENTRED, E(over_keys(weight))),
         (Var(OUTPUT), E(squares(scaled)), CENTRED, n * E(squares(scaled))),
-        (E((DROPPED - OUTPUT) ** 2) / E(OUTPUT**2), Rational(1, 3), KEPT, Rational(1, 4)),
-        (Cov(DROPPED - OUTPUT, OUTPUT), S.Zero, KEPT, S.One),
+        (E((DROPPED - OUTPUT) ** 2) / E(OUTPUT**2), Rational(1, 3), MASKED, Rational(1, 4)),
+        (Cov(DROPPED - OUTPUT, OUTPUT), S.Zero, MASKED, S.One),
         (E(exp(s[a, j]) * v[l, e] ** 2), E(exp(s[a, j])), CENTRED, S.One),
         (sqrt(E(LENGTH * OUTPUT**2)), sqrt(E(LENGTH * squares(scaled))), CENTRED, S.One),
         (E(Abs(s[a, j]) * q[a, 1] * k[j, 1]), S.Zero, STANDARD, E(Abs(s[a, j]))),
         (
             E(Largest(weight, j) * MASK[a, 1] * MASK[a, 2]),
             E(Largest(weight, j)) * 9 / 16,
-            KEPT,
+            MASKED,
             E(Largest(weight, j)),
         ),
     ],

@@ -45,9 +45,9 @@ def test_against_drawn_rows(keys: int, deviation: float) -> None:
 def test_beside_a_sink_as_in_drawn_rows(keys: int, sink: float) -> None:
     """The weight of the keys lies within six standard errors of drawn rows."""
     totals = np.exp(np.random.default_rng(keys).normal(size=(100_000, keys))).sum(axis=1)
-    kept = totals / (totals + math.exp(sink))
+    weights = totals / (totals + math.exp(sink))
     exact = mean_beside_sink(keys, 1.0, sink)
-    assert abs(kept.mean() - exact.value) < 6 * kept.std() / 100_000**0.5 + exact.error
+    assert abs(weights.mean() - exact.value) < 6 * weights.std() / 100_000**0.5 + exact.error
 
 
 @given(keys=KEYS, deviation=DEVIATIONS)
@@ -84,9 +84,9 @@ def test_over_the_length_of_the_query(dimension: int, scale: float) -> None:
 
     top = float(law.isf(1e-13))
     expected = integrate.quad(lambda r: given_length(r) * law.pdf(r), 0, top, epsabs=1e-9)[0]
-    found = over_lengths(mean_squares, 2, dimension, scale)
-    assert found.value == pytest.approx(expected, abs=found.error + 1e-9)
-    assert found.error < 1e-5
+    mean = over_lengths(mean_squares, 2, dimension, scale)
+    assert mean.value == pytest.approx(expected, abs=mean.error + 1e-9)
+    assert mean.error < 1e-5
 
 
 @given(dimension=st.integers(1, 3000), count=st.integers(2, 20))

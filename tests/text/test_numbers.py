@@ -46,9 +46,9 @@ def unit(text: str) -> Decimal:
 def test_measurements(value: float, error: float, text: str, interval: str) -> None:
     """Value, error and interval share their last digit; the interval is rounded outwards."""
     centre, reach = Decimal(repr(value)), 3 * Decimal(repr(error))
-    found = numbers.estimate(value, error, (float(centre - reach), float(centre + reach)))
-    assert found.with_error.replace(numbers.NO_BREAK, " ").replace(numbers.GAP, " ") == text
-    assert found.interval.replace(numbers.NO_BREAK, " ").replace(numbers.GAP, " ") == interval
+    printed = numbers.estimate(value, error, (float(centre - reach), float(centre + reach)))
+    assert printed.with_error.replace(numbers.NO_BREAK, " ").replace(numbers.GAP, " ") == text
+    assert printed.interval.replace(numbers.NO_BREAK, " ").replace(numbers.GAP, " ") == interval
 
 
 @pytest.mark.parametrize(
@@ -77,18 +77,18 @@ def test_a_value_alone_has_the_digits_that_its_error_supports(
 def test_printed_value_is_within_half_a_unit(value: float, error: float, width: float) -> None:
     """A printed value is the true one to half a unit of its last digit; its interval covers the true one."""
     low, high = value - width * error, value + width * error
-    found = numbers.estimate(value, error, (low, high))
-    last = unit(found.value).scaleb(found.power) if "." in found.value else None
-    shown = read(found.value + found.times)
+    printed = numbers.estimate(value, error, (low, high))
+    last = unit(printed.value).scaleb(printed.power) if "." in printed.value else None
+    shown = read(printed.value + printed.times)
     if last is not None:
         assert abs(shown - Decimal(repr(value))) <= last / 2
     assert abs(shown - Decimal(repr(value))) <= Decimal(repr(error)) * Decimal("0.53")
-    assert read(found.low + found.times) <= Decimal(repr(low))
-    assert read(found.high + found.times) >= Decimal(repr(high))
+    assert read(printed.low + printed.times) <= Decimal(repr(low))
+    assert read(printed.high + printed.times) >= Decimal(repr(high))
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("printed", "text"),
     [
         (numbers.exact(64), "64"),
         (numbers.exact(-0.5), "−0.5"),
@@ -124,9 +124,9 @@ def test_printed_value_is_within_half_a_unit(value: float, error: float, width: 
         (numbers.setting(0.25), "0.25"),
     ],
 )
-def test_other_texts(found: str, text: str) -> None:
+def test_other_texts(printed: str, text: str) -> None:
     """Levels, powers, counts and times read as agreed."""
-    assert found.replace(numbers.GAP, " ").replace(numbers.NO_BREAK, " ") == text
+    assert printed.replace(numbers.GAP, " ").replace(numbers.NO_BREAK, " ") == text
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-350, 320))

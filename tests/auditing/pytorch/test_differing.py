@@ -102,7 +102,7 @@ def _scaled(name: str, factor: float, model: Any) -> None:
     getattr(_attention(model), name).weight.data.mul_(factor)
 
 
-def _one_head(model: Any) -> None:
+def _roll_key_head(model: Any) -> None:
     _attention(model).k_proj.weight.data[8:16] = _attention(model).k_proj.weight.data[8:16].roll(1, dims=0)
 
 
@@ -159,7 +159,7 @@ FAULTS = {
     ),
     "queries times 1.1": Fault(partial(_scaled, "q_proj", 1.1), frozenset("q")),
     "values times 0.8": Fault(partial(_scaled, "v_proj", 0.8), frozenset("v")),
-    "one head of keys in another order": Fault(_one_head, frozenset("k")),
+    "one head of keys in another order": Fault(_roll_key_head, frozenset("k")),
     "norm before the layer": Fault(
         lambda model: model.layers[LAYER].input_layernorm.weight.data.mul_(2), frozenset("x")
     ),
