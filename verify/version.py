@@ -1,3 +1,3 @@
 """The version of the tool."""
 
-__version__ = "2.0.0rc4"
+__version__ = "2.0.0"

@@ -254,7 +254,7 @@ def whole_runs(job: tuple[int, int]) -> int:
 
 
 def study(scale: float) -> list[Counted]:
-    """Return the whole table; ``scale`` 1, as stored, takes about ten minutes on two cores."""
+    """Return the whole table; ``scale`` 1, as stored, takes about twenty minutes on two cores."""
     many, few = round(20_000 * scale), round(2_000 * scale)
     seeds = [(int(a), int(b)) for a, b in pairwise(np.linspace(0, round(600 * scale), 9, dtype=int))]
     # No copies of this process: a library that it has loaded may run threads of its own.
