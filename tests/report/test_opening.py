@@ -66,6 +66,9 @@ def test_ratios_are_estimates_over_predictions() -> None:
     assert measured.y == tuple(check.estimate / check.prediction for check in points)
     assert all(low < 1 < high for low, high in zip(measured.lo, measured.hi, strict=True))
     assert (set(band.lo), set(band.hi), wrong.y) == ({0.99}, {1.01}, (1.02,))
+    # In one dimension there is none; a control is of the check in its own setting.
+    (other,) = ratios({name: run.claim(name) for name in ("soft-cap", "row-variance")}).values()
+    assert (other.layers[0].label, other.layers[-1].label) == ("derived, ±2%", "wrong: 4% more")
     missed = [turned(check, Verdict.UNDECIDED) for check in claim.checks]
     open_claim = claim.model_copy(update={"checks": tuple(missed)})
     assert "Within" not in ratios({claim.id: open_claim})["score-variance.ratio"].title

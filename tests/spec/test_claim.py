@@ -191,6 +191,7 @@ def test_the_first_fit_is_drawn_where_there_is_no_plot() -> None:
     fit = Fit("variance-d*", over=d, law=d)
     (usual,) = drawn(fit)
     assert {layer.role for layer in usual.layers} == {"truth", "measured"}
+    assert drawn(Fit("variance-d*", over=d, law=d * Symbol("n")))[0].layers[-1].label == "derived"
     own = usual.model_copy(update={"id": "own"})
     assert [figure.id for figure in drawn(fit, figures=lambda: own)] == ["own"]
     assert [figure.id for figure in drawn(fit, PLOT, figures=lambda: [own])] == ["growth", "own"]

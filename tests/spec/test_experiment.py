@@ -306,13 +306,13 @@ def test_what_is_true_of_a_bound_is_known_by_a_check_or_an_integral() -> None:
 
 
 def test_fits_get_biased_coefficients_and_bent_points() -> None:
-    """Through the same points, of which each is multiplied by 1 + x²."""
-    controls = made(*variances(1, 2, 4), Fit("variance-d*", over=d, law=d)).controls
+    """Through the same points, each multiplied by 1 + x², with x in units of the first place."""
+    controls = made(*variances(8, 16, 32), Fit("variance-d*", over=d, law=d)).controls
     biased = [f"biased-{name}" for name in ("slope", "intercept", "curvature", "exponent")]
     assert [control.comparison.id for control in controls][1:] == [*biased, "bent-lack-of-fit"]
     bent = controls[-1].comparison
     assert isinstance(bent, FittedCoefficient)
-    assert [member.id for member in bent.members] == [f"bent-variance-d{size}" for size in (1, 2, 4)]
+    assert [member.label[:3] for member in bent.members] == ["$2 ", "$5 ", "$17"], controls[-1].what
 
 
 def test_an_integral_is_a_prediction() -> None:

@@ -315,7 +315,9 @@ def ratio_views(cards: Sequence[Card]) -> Iterator[FigureView]:
 def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:
     """Return the figures of measured over derived values by key, of claims measured in several dimensions."""
     return {
-        f"{name}.{_RATIO}": _ratio(claim) for name, claim in claims.items() if len(_points(claim)) >= _FEWEST
+        f"{name}.{_RATIO}": _ratio(claim)
+        for name, claim in claims.items()
+        if len({check.cell["d_k"] for check in _points(claim)}) >= _FEWEST
     }
 
 
@@ -327,7 +329,6 @@ def _ratio(claim: ClaimRecord) -> Figure:
     """
     points, score = _points(claim), PLAN["opening"].get(claim.id, "")
     what, of = ("variance", f" of {score}") if score else ("value", "")
-    derived = {check.cell["d_k"]: check.prediction for check in points}
     places = tuple(float(check.cell["d_k"]) for check in points)
     share = numbers.percent(points[0].tolerance)
     holds = all(check.verdict is Verdict.CONFIRMED for check in points)
@@ -341,10 +342,15 @@ def _ratio(claim: ClaimRecord) -> Figure:
             ("points", "measured", "measured", zip(*shares, strict=True)),
         )
     ]
+    # Off by twice a tolerance is the usual control of a check in its setting; further off is that of another
+    # quantity there.
     too_far = {
-        float(control.cell["d_k"]): control.prediction / derived[control.cell["d_k"]]
+        float(check.cell["d_k"]): control.prediction / check.prediction
         for control in claim.controls
-        if control.is_near_miss and control.cell.get("d_k") in derived
+        for check in points
+        if control.is_near_miss
+        and control.cell == check.cell
+        and 1 < abs(control.prediction / check.prediction - 1) / check.tolerance < 3
     }
     if too_far:
         first = next(iter(too_far.values()))

@@ -153,7 +153,7 @@ class Report:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Numbers that qualify others: lines, those tried at no point, Coq's theorems, near misses."""
+        """Numbers that qualify others: of lines, of theorems and claims that Coq proved, of near misses."""
         derivations = [claim.derivation for claim in self.record.claims]
         lines = [line for of in derivations for chain in of.chains for line in chain.lines]
         statements = {re.sub(r"Theorem \w+", "", of.coq.statement) for of in derivations if of.coq}
@@ -161,6 +161,7 @@ class Report:
             "lines": len(lines),
             "untried": sum("tried at no point" in line.checked for line in lines),
             "theorems": len(statements),
+            "stated": sum(of.coq is not None for of in derivations),
             "near misses": sum(
                 control.is_near_miss for claim in self.record.claims for control in claim.controls
             ),

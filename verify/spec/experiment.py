@@ -72,10 +72,13 @@ class Plan:
             if isinstance(item, Check | Wrong) and (item.quantity is not None or not getattr(item, "of", "")):
                 self.compared[item.id] = item
             elif isinstance(item, Fit) and not item.only:
-                # Bent points, which its lack of fit must notice, are quantities of the same cells.
-                for check in members_of(item, items):
+                # Bent points, which its lack of fit must notice, are quantities of the same cells. From the
+                # first place on they bend, as far above it 1 + x² is a power, which a power's fit follows.
+                members = members_of(item, items)
+                first = min(sympify(check.at[item.over]) for check in members)
+                for check in members:
                     name, x = f"bent-{check.id}", sympify(check.at[item.over])
-                    given = (1 + x**2) * check.quantity, check.at
+                    given = (1 + (x / first) ** 2) * check.quantity, check.at
                     alike = dict[str, Any](laws=check.laws, tolerance=check.tolerance, shape=check.shape)
                     self.compared[name] = Compared(name, *given, equals=check.predicted, **alike)
         self.measured = {name: measurable(given) for name, given in self.compared.items()}
@@ -184,7 +187,9 @@ class Plan:
             return self.larger(check, f"biased-{check.id}", f"the {check.label}")
         # Coefficients could all be right of points that lie on no line: these are drawn bent.
         bent = tuple(self.quantity(self.compared[f"bent-{member.id}"]) for member in check.members)
-        what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {check.label}"
+        first = min(check.fit.x)
+        bend = "$1 + x^2$" if first == 1 else f"$1 + (x/{first:g})^2$"
+        what = f"points bent upwards, each times {bend} at its $x$, show no {check.label}"
         return Control(what, replace(check, id=f"bent-{check.id}", members=bent), None)
 
     def larger(self, check: Any, name: str, subject: str) -> Control:

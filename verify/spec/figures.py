@@ -159,7 +159,9 @@ def _curve(y: Any, ends: Sequence[float], item: Plot) -> tuple[Any, Any]:
 def usual(title: str, fit: Fit, findings: Any) -> Figure:
     """Return the figure of a fit: its points over its symbol, on the derived law where it has that."""
     checks = findings.matching(fit.pattern)
-    curves = {f"derived: ${latex(sympify(fit.law))}$": fit.law}
+    # A law with a further symbol, such as d/n over n, is no curve; a line joins what is derived instead.
+    is_curve = sympify(fit.law).free_symbols <= {fit.over}
+    curves = {f"derived: ${latex(sympify(fit.law))}$": fit.law} if is_curve else {}
     name = f"{fit.pattern.replace('*', '').strip('-')}-over-{str(fit.over).replace('_', '-').lower()}"
     linear: Literal["", "y"] = "" if all(check.estimate > 0 for check in checks) else "y"
     return plot(Plot(name, fit.pattern, fit.over, curves=curves, linear=linear), findings, title)
