@@ -564,9 +564,10 @@ class Answer:
         asked, claim = self.question, self.evidence
         folded = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
         # A kurtosis, say, is long in means: as it was asked, it is known again.
-        ways = [f"{quantity} for {asked.components}" for quantity in (plain(asked.quantity), asked.text)]
-        blocks = [folded(min(ways, key=lambda words: len(words) // width))]
-        blocks.append("\n".join(folded(unformatted(sentence)) for sentence in asked.sentences(plain)))
+        in_means, of = plain(asked.quantity), f" for {asked.components}"
+        name = min(in_means, asked.text, key=lambda words: len(words + of) // width)
+        sentences = asked.sentences(lambda x: plain(x).replace(in_means, name))
+        blocks = [folded(name + of), "\n".join(folded(unformatted(sentence)) for sentence in sentences)]
         blocks += derivation_text(asked.derivation, width)
         if asked.derivation.problem:
             return "\n\n".join([*blocks, folded(f"Undecided: {claim.reason}.")])
