@@ -40,7 +40,7 @@ from verify.spec.checks import Fit, Items, Plot, Threshold, Within, Wrong
 from verify.spec.claim import Claim, Words
 from verify.spec.comparisons import measurable, normalised, predicted
 from verify.symbolic import vocabulary
-from verify.symbolic.bounds import earlier
+from verify.symbolic.bounds import TURNED, earlier
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.chains import Chain, Derivation, Related
 from verify.symbolic.checks import algebra, cited, derive
@@ -148,8 +148,6 @@ def assumed(law: Distribution, highest: int) -> Law:
 _NOTHING = Derivation(
     (), "what is averaged is no polynomial of the components, so its mean does not follow from moments"
 )
-_TURNED: dict[str, Any] = {"≤": "≥", "<": ">", "≥": "≤", ">": "<"}
-"""How the negatives of two values stand to each other."""
 
 
 @dataclass(frozen=True)
@@ -227,14 +225,14 @@ def derived(asked: Question) -> Question:
             if is_formula and start == quantity and _holds(chain, asked):
                 if chain.relation == "=":
                     return replace(asked, derivation=Derivation((chain,)), claim=claim)
-                bounds += [(chain, claim)] * (chain.relation in _TURNED)
-            elif is_formula and chain.relation in _TURNED and _holds(chain, asked):
+                bounds += [(chain, claim)] * (chain.relation in "≤<≥>")
+            elif is_formula and chain.relation in "≤<≥>" and _holds(chain, asked):
                 # Of ln n less the mean entropy a bound is known: so is one of the mean entropy.
                 rest = (start + quantity).expand()
                 if not rest.has(E) and not rest.free_symbols - {d, n}:
                     says = f"as ${in_line(Related(chain.start, Symbol(chain.relation), end))}$"
                     turned = Chain(asked.quantity)
-                    turned = turned.then(rest - end, says, earlier(chain), _TURNED[chain.relation])
+                    turned = turned.then(rest - end, says, earlier(chain), TURNED[chain.relation])
                     bounds += [(turned, claim)] * (not turned.problem)
             if start.has(quantity):
                 near[claim.id] = None

@@ -27,9 +27,10 @@ given up after the last operation that takes it.
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -53,6 +54,7 @@ from verify.symbolic.vocabulary import (
     Made,
     Softmax,
     free_indices,
+    places_in,
 )
 
 BLOCK, COMPONENT, OTHER = Index("block"), Index("component"), Index("component'")
@@ -93,7 +95,8 @@ class Compiler:
         for output in expressions:
             self.learn(output)
             free = self.groups(output)
-            for place, extent in _places(output):
+            vectors = map(places_in, output.atoms(sp.Indexed, Dot))
+            for place, extent in itertools.chain.from_iterable(vectors):
                 # A chain takes it for another place than that of the index, which may be any.
                 if getattr(place, "is_Integer", False) and extent in free:
                     raise ClaimError(
@@ -115,7 +118,8 @@ class Compiler:
 
     def learn(self, expression: sp.Expr) -> None:
         """Note the ranges of all indices; that of a family goes before what a sum says of its own."""
-        self._ranges |= dict(_places(expression))
+        for part in expression.atoms(sp.Indexed, Dot):
+            self._ranges |= dict(places_in(part))
         for part in expression.atoms(sp.Sum):
             self._ranges = {index: high for index, _, high in part.limits} | self._ranges
 
@@ -590,14 +594,6 @@ def _mean_of_product(x: Array, y: Array) -> Any:
 
 def _lengths(nodes: Iterable[Node]) -> dict[Index, int]:
     return {axis: length for node in nodes for axis, length in zip(node.axes, node.shape, strict=True)}
-
-
-def _places(expression: sp.Expr) -> Iterator[tuple[Any, Any]]:
-    """Yield the indices and numbers of places at which families stand, each with its range."""
-    for part in expression.atoms(sp.Indexed):
-        yield from zip(part.indices, part.base.ranges, strict=True)
-    for left, first, right, second in (part.args for part in expression.atoms(Dot)):
-        yield from ((first, left.ranges[0]), (second, right.ranges[0]))
 
 
 def _halves(base: sp.Expr, power: int) -> list[sp.Expr]:

@@ -24,7 +24,8 @@ from verify.symbolic.vocabulary import as_drawn, families_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 
-_TURNED: dict[Relation, Relation] = {"≤": "≥", "≥": "≤", "<": ">", ">": "<", "=": "=", "~": "~", "⇔": "⇔"}
+TURNED: dict[Relation, Relation] = {"≤": "≥", "≥": "≤", "<": ">", ">": "<", "=": "=", "~": "~", "⇔": "⇔"}
+"""How the sides of a line, or the negatives of both, stand to each other when they change places."""
 
 
 def at_most(excess: Any, *, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -99,7 +100,7 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
 
     rests["assumed"] = (*needs, *chain.given, *rests["assumed"])
     return LineCheck(
-        compare=compare, relations="".join(_TURNED), words=words, given=given, needs=needs, **rests
+        compare=compare, relations="".join(TURNED), words=words, given=given, needs=needs, **rests
     )
 
 
@@ -138,7 +139,7 @@ def _decide_put_in(
     start, end = (put_in(side, values) for side in _averaged(chain, values))
     problems = list[str]()
     # The chain is read from either side; a bound read from its end is turned.
-    for old, new, kind in ((start, end, chain.relation), (end, start, _TURNED[chain.relation])):
+    for old, new, kind in ((start, end, chain.relation), (end, start, TURNED[chain.relation])):
         problem = _problem(before, after, relation, old, new, kind, Signs((*given, *facts)))
         problems.append(problem or _runs_over_others(before, old, chain, values, given, facts))
         if not problems[-1]:
@@ -199,7 +200,7 @@ def _problem(
     way = slope(opened, hole, signs, strict=relation in "<>")
     if way == 0:
         return f"a bound is put in where it is not visible that {opened} goes one way in {hole}"
-    follows = kind if way > 0 else _TURNED[kind]
+    follows = kind if way > 0 else TURNED[kind]
     is_given = relation in {follows, {"<": "≤", ">": "≥"}.get(follows)}
     return "" if is_given else f"put in there the bound gives {follows}, not {relation}"
 
